@@ -1,0 +1,140 @@
+"""The course: which lessons and milestones there are, in which order, and where their files lie."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tito import percent
+from tito.errors import UserError
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One lesson: a folder with its source, its supplied files, hints and known mistakes."""
+
+    id: str
+    name: str
+    title: str
+    minutes: int
+    needs: tuple[str, ...]
+    folder: Path
+
+    @property
+    def stem(self) -> str:
+        """The name of its notebook, without an ending: `01_tensor`."""
+        return f"{self.id}_{self.name}"
+
+    @property
+    def source(self) -> Path:
+        """The percent file that holds lesson, solutions and checks."""
+        return self.folder / f"{self.name}.py"
+
+    @property
+    def supplied(self) -> tuple[Path, ...]:
+        """The finished modules that are exported as they are."""
+        others = self.folder.glob("*.py")
+        return tuple(sorted(path for path in others if path.stem not in (self.name, "mistakes")))
+
+    def cells(self) -> tuple[percent.Cell, ...]:
+        """The cells of its source, read once; two of one name are refused."""
+        return _cells(self.source, self.source.stat().st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class Milestone:
+    """A program from history that runs on the student's package."""
+
+    id: str
+    year: int
+    title: str
+    file: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Course:
+    """All lessons and milestones, in course order, and the folder that holds them."""
+
+    root: Path
+    title: str
+    lessons: tuple[Lesson, ...]
+    milestones: tuple[Milestone, ...]
+
+    @classmethod
+    def find(cls) -> Course:
+        """The course of an installed copy, else of the checkout that this file lies in."""
+        here = Path(__file__).resolve().parent
+        for root in (here / "_course", here.parent):
+            if (root / "course.toml").is_file():
+                return cls.load(root)
+        raise UserError("the lessons are missing beside tito; install it again: pip install tinytorch-course")
+
+    @classmethod
+    def load(cls, root: Path) -> Course:
+        """The course that `root/course.toml` describes."""
+        table = _read_toml(root / "course.toml")
+        lessons = tuple(_lesson(entry, root) for entry in table["lesson"])
+        milestones = tuple(_milestone(entry) for entry in table.get("milestone", ()))
+        return cls(root, table["title"], lessons, milestones)
+
+    def lesson(self, key: str) -> Lesson:
+        """The lesson called `1`, `01`, `tensor` or `01_tensor`."""
+        for lesson in self.lessons:
+            if key.lower() in (lesson.id, lesson.id.lstrip("0"), lesson.name, lesson.stem):
+                return lesson
+        names = ", ".join(f"{lesson.id} {lesson.name}" for lesson in self.lessons)
+        raise UserError(f"there is no lesson {key!r}; the lessons are {names}")
+
+    def milestone(self, key: str) -> Milestone:
+        """The milestone called `m1`, `1958`, `perceptron` or by its file's name."""
+        for milestone in self.milestones:
+            names = (milestone.id, str(milestone.year), milestone.title.lower(), milestone.file, milestone.file[:-3])
+            if key.lower() in names:
+                return milestone
+        names_of_all = ", ".join(f"{milestone.id} {milestone.title}" for milestone in self.milestones)
+        raise UserError(f"there is no milestone {key!r}; the milestones are {names_of_all}")
+
+    def needs_of(self, item: Lesson | Milestone) -> tuple[Lesson, ...]:
+        """All lessons that a lesson or milestone builds on, in course order."""
+        wanted = set(item.needs)
+        for lesson in reversed(self.lessons):
+            if lesson.id in wanted:
+                wanted.update(lesson.needs)
+        return tuple(lesson for lesson in self.lessons if lesson.id in wanted)
+
+
+def _lesson(entry: dict[str, Any], root: Path) -> Lesson:
+    folder = root / "modules" / f"{entry['id']}_{entry['name']}"
+    return Lesson(entry["id"], entry["name"], entry["title"], entry["minutes"], tuple(entry["needs"]), folder)
+
+
+def _milestone(entry: dict[str, Any]) -> Milestone:
+    return Milestone(entry["id"], entry["year"], entry["title"], entry["file"], tuple(entry["needs"]))
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@lru_cache(maxsize=32)
+def _cells(source: Path, changed: int) -> tuple[percent.Cell, ...]:
+    cells = tuple(percent.read(source.read_text(encoding="utf-8")))
+    _refuse_twice(source, (cell.id for cell in cells))
+    return cells
+
+
+def _refuse_twice(source: Path, ids: Iterable[str]) -> None:
+    seen: set[str] = set()
+    for id in ids:
+        if id in seen:
+            raise UserError(f"{source} has two cells called {id}; give one of them another name")
+        seen.add(id)
