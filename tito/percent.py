@@ -1,7 +1,7 @@
 """Reads and writes percent files: Python text in which `# %%` starts a cell.
 
 The format is jupytext's, and so are the rules (tests compare the two); jupytext itself takes most of a second to
-import, which a student would wait for at every `tito test`. Read `read` first, then `write`; the parts stand below them.
+import, and a student would wait for it at every `tito test`. Begin at `read`, then `write`; their parts stand below.
 
 Three things differ on purpose. A comment such as `# copy the row` stays a comment, where jupytext takes the word `copy`
 for a shell command. `# # +` is no escape. Only newlines end a line, so a form feed inside a string survives.
@@ -278,7 +278,10 @@ def _read_marks(text: str, number: int) -> tuple[str, dict[str, Any]]:
     curly, equal = text.find("{"), text.find("=")
     if 0 <= curly and not 0 <= equal < curly:
         value = _value(text[curly:])
-        return text[:curly].strip(), value if isinstance(value, dict) else _unreadable(text, number)
+        if not isinstance(value, dict):
+            _refuse_ours(text, number)
+            value = {UNREADABLE: text[curly:]}
+        return text[:curly].strip(), value
     words = text[:equal].split() if equal >= 0 else text.split()
     if equal >= 0 and words:
         words.pop()
@@ -300,7 +303,8 @@ def _read_pairs(text: str, number: int) -> dict[str, Any]:
         else:
             found = _last_pair(rest)
             if found is None:
-                return {**_unreadable(rest, number), **marks}
+                _refuse_ours(text.strip(), number)
+                return {UNREADABLE: rest, **marks}
             rest, pair = found[0], found[1:]
         marks = {pair[0]: pair[1], **marks}
         rest = rest.strip()
@@ -331,11 +335,10 @@ def _value(text: str) -> Any:
         return _value
 
 
-def _unreadable(text: str, number: int) -> dict[str, Any]:
-    """Marks that are no pairs: kept as they are, but refused when they were meant for us."""
+def _refuse_ours(text: str, number: int) -> None:
+    """Marks that are no pairs are a title or a note to anyone else, but ours would be lost without a word."""
     if re.search(rf"\b({'|'.join(NAMED_ROLES)})\s*=", text):
         raise UserError(f'line {number}: the marks {text} cannot be read; write them as key="value" pairs')
-    return {UNREADABLE: text}
 
 
 def _write_mark(cell: Cell) -> str:
