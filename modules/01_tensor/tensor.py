@@ -33,33 +33,44 @@ np.array([0.1, 0.2]).nbytes, np.array([0.1, 0.2], dtype=np.float32).nbytes
 # %% [markdown]
 # Sixteen bytes against eight. So floats become float32 unless you ask for another dtype; integers and booleans stay.
 #
-# **Shapes** `nested lists, a number or an array -> an array of the same shape, in self.data`
+# **Shapes** `nested lists, a number or an array -> an array of the same shape`
 #
-# **By hand** `Tensor([[1.5, 2], [3, 4]])` holds four float32 numbers in shape (2, 2). `Tensor([1, 2])` holds int64.
+# **By hand** `[[1.5, 2], [3, 4]]` gives four float32 numbers in shape (2, 2); `[1, 2]` gives int64.
 #
-# The array is always a copy: changing the list or array that you passed does not change the tensor.
+# The array is always a copy: changing the list or array that was passed does not change the tensor. The class below
+# the exercise keeps what you return as its `data`.
 
 # %% exercise="create" points=4
-class Tensor:
-    """A grid of numbers of one dtype. `data` is its NumPy array.
+def to_array(data: Any, dtype: Any = None) -> np.ndarray:
+    """A new array of the numbers in `data`: nested lists, a number, an array or a tensor.
 
     Floats become float32 unless `dtype` is given (PyTorch keeps a NumPy array's float64); integers and booleans stay.
     Raises TypeError when the data are not numbers.
-    About 5 lines.
+    About 6 lines.
+    """
+    ### BEGIN SOLUTION
+    array = np.array(data, dtype=dtype)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"Tensor: needs numbers, got {type(data).__name__} of dtype {array.dtype}")
+    if dtype is None and array.dtype.kind == "f":
+        array = array.astype(np.float32)
+    return array
+    ### END SOLUTION
+
+
+# %% supplied="Tensor"
+class Tensor:
+    """A grid of numbers of one dtype. `data` is its NumPy array, and its own.
+
+    Floats become float32 unless `dtype` is given (PyTorch keeps a NumPy array's float64); integers and booleans stay.
+    Raises TypeError when the data are not numbers.
     """
 
     __array_ufunc__ = None  # a NumPy array on the left of an operator leaves the work to the tensor
     __hash__ = object.__hash__  # equal numbers do not make two tensors the same object
 
     def __init__(self, data: Any, dtype: Any = None) -> None:
-        ### BEGIN SOLUTION
-        array = np.array(data, dtype=dtype)
-        if array.dtype.kind not in "biuf":
-            raise TypeError(f"Tensor: needs numbers, got {type(data).__name__} of dtype {array.dtype}")
-        if dtype is None and array.dtype.kind == "f":
-            array = array.astype(np.float32)
-        self.data = array
-        ### END SOLUTION
+        self.data = to_array(data, dtype)
 
 
 # %% supplied="Tensor.wrap"
