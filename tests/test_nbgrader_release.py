@@ -1,0 +1,77 @@
+"""The student's notebook against the real nbgrader: cell by cell what `nbgrader generate_assignment` makes.
+
+Needs the extra [instructor] (Python 3.11 and later).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import TOY, make_lesson
+from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from traitlets.config import PyFileConfigLoader
+
+import tito
+from tito import release
+from tito.course import Course, Lesson
+
+LESSONS = {lesson.stem: lesson for lesson in Course.find().lessons if lesson.source.is_file()}
+CONFIG = Path(tito.__file__).parent / "instructor"
+
+
+@pytest.fixture(scope="module")
+def lessons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Lesson]:
+    return {**LESSONS, "01_toy": make_lesson(tmp_path_factory.mktemp("toy"), TOY)}
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory: pytest.TempPathFactory, lessons: dict[str, Lesson]) -> Iterator[Path]:
+    """A course folder in which nbgrader released every lesson."""
+    root = tmp_path_factory.mktemp("course")
+    config = PyFileConfigLoader("nbgrader_config.py", str(CONFIG)).load_config()
+    config.CourseDirectory.root = str(root)
+    with pytest.MonkeyPatch.context() as patch:
+        # nbgrader calls the program alembic, which lies beside this Python
+        patch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+        api = NbGraderAPI(config=config)
+        for stem, lesson in lessons.items():
+            source = root / "source" / stem / f"{stem}.ipynb"
+            source.parent.mkdir(parents=True)
+            source.write_text(release.notebook_text(lesson, solutions=True), encoding="utf-8")
+            made = api.generate_assignment(stem)
+            assert made["success"], made["log"]
+        yield root
+
+
+def without_checksum(cell: dict[str, Any]) -> dict[str, Any]:
+    cell["metadata"].get("nbgrader", {}).pop("checksum", None)
+    return cell
+
+
+@pytest.mark.parametrize("stem", [*LESSONS, "01_toy"])
+def test_the_notebook_is_what_nbgrader_makes_of_it(course: Path, lessons: dict[str, Lesson], stem: str) -> None:
+    text = (course / "release" / stem / f"{stem}.ipynb").read_text(encoding="utf-8")
+    theirs, ours = json.loads(text), release.notebook(lessons[stem])
+    for cell, made in zip(ours["cells"], theirs["cells"], strict=True):
+        assert cell == without_checksum(made)
+    assert {**ours, "cells": []} == {**theirs, "cells": []}
+
+
+@pytest.mark.parametrize("stem", [*LESSONS, "01_toy"])
+def test_the_gradebook_holds_the_points(course: Path, lessons: dict[str, Lesson], stem: str) -> None:
+    points = {cell.id: cell.points for cell in lessons[stem].cells() if cell.role == "check"}
+    with Gradebook(f"sqlite:///{course / 'gradebook.db'}", "tinytorch") as gradebook:
+        cells = gradebook.find_notebook(stem, stem).grade_cells
+        assert {cell.name: cell.max_score for cell in cells} == points
+
+
+def test_the_configured_stub_is_ours() -> None:
+    config = PyFileConfigLoader("nbgrader_config.py", str(CONFIG)).load_config()
+    assert config.ClearSolutions.code_stub == {"python": release.STUB}

@@ -1,0 +1,1 @@
+"""What an instructor's course folder is made of."""
