@@ -1,0 +1,47 @@
+# Each target sets up its own environment first: make, python3 and a package index are all it needs.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements/lock.txt
+
+.PHONY: demo test oracle test-all lock clean
+
+demo: .venv/student
+	$(BIN)/tito dev demo build/demo
+
+test: .venv/developer
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check tito tests milestones
+	$(BIN)/tito dev export
+	$(BIN)/mypy tito build/reference/tinytorch
+	$(BIN)/pytest -n 2
+
+oracle: .venv/oracle
+	$(BIN)/tito dev export
+	$(BIN)/pytest tests/oracle
+
+test-all: .venv/developer
+	TITO_KILL_POINTS=200 $(BIN)/pytest -n 2 tests
+	$(BIN)/pytest tests/long
+
+# One environment, which grows by what a target needs: student, then developer, then oracle.
+.venv/student: pyproject.toml requirements/lock.txt
+	$(PYTHON) -m venv .venv
+	$(PIP) --editable .
+	touch $@
+
+.venv/developer: .venv/student
+	$(PIP) --editable '.[dev,instructor,jupyter]'
+	touch $@
+
+.venv/oracle: .venv/developer
+	$(PIP) --editable '.[oracle]'
+	touch $@
+
+lock:
+	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
+	build/lock/bin/uv pip compile --quiet --universal --upgrade --python-version 3.10 --no-header --no-annotate \
+		--extra dev --extra jupyter --extra instructor pyproject.toml --output-file build/lock.txt
+	{ echo '# Pinned versions for every supported Python, by marker. Made by: make lock'; cat build/lock.txt; } > requirements/lock.txt
+
+clean:
+	rm -rf build .venv
