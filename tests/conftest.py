@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -97,15 +98,23 @@ test_unit_sub()
 '''
 
 
-def make_lesson(root: Path, source: str) -> Lesson:
-    """A lesson 01 `toy` with this source, in a folder of its own."""
-    folder = root / "modules" / "01_toy"
-    folder.mkdir(parents=True)
-    (folder / "toy.py").write_text(source, encoding="utf-8", newline="\n")
-    return Lesson("01", "toy", "Toys", 60, (), folder)
+MakeLesson = Callable[..., Lesson]
+
+
+@pytest.fixture(scope="session")
+def make_lesson() -> MakeLesson:
+    """Makes a lesson 01 `toy` of a source, the toy lesson's unless another is given, in a folder of its own."""
+
+    def make(root: Path, source: str = TOY) -> Lesson:
+        folder = root / "modules" / "01_toy"
+        folder.mkdir(parents=True)
+        (folder / "toy.py").write_text(source, encoding="utf-8", newline="\n")
+        return Lesson("01", "toy", "Toys", 60, (), folder)
+
+    return make
 
 
 @pytest.fixture
-def toy(tmp_path: Path) -> Lesson:
+def toy(make_lesson: MakeLesson, tmp_path: Path) -> Lesson:
     """The toy lesson."""
-    return make_lesson(tmp_path / "toy", TOY)
+    return make_lesson(tmp_path / "toy")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from conftest import make_lesson
 
 from tito.course import Course, Lesson
 from tito.errors import UserError
+
+MakeLesson = Callable[..., Lesson]
 
 COURSE = Course.find()
 WRITTEN = [lesson for lesson in COURSE.lessons if lesson.source.is_file()]
@@ -20,9 +22,9 @@ FIRST_LINE = "from tito.notebook import check, draw, patch, probe, raises"
 
 def test_the_course_of_a_checkout_is_found() -> None:
     assert (COURSE.root / "course.toml").is_file()
-    assert [lesson.stem for lesson in COURSE.lessons] == (
-        "01_tensor 02_activations 03_layers 04_losses 05_dataloader 06_autograd 07_optimizers 08_training".split()
-    )
+    names = [lesson.name for lesson in COURSE.lessons]
+    assert names == ["tensor", "activations", "layers", "losses", "dataloader", "autograd", "optimizers", "training"]
+    assert [lesson.stem for lesson in COURSE.lessons] == [f"0{i}_{name}" for i, name in enumerate(names, 1)]
     assert COURSE.title == "TinyTorch"
 
 
@@ -89,14 +91,14 @@ def test_supplied_files_are_all_others_but_the_mistakes(toy: Lesson) -> None:
     assert [path.name for path in toy.supplied] == ["ape.py", "zebra.py"]
 
 
-def test_a_changed_source_is_read_again(tmp_path: Path) -> None:
+def test_a_changed_source_is_read_again(make_lesson: MakeLesson, tmp_path: Path) -> None:
     lesson = make_lesson(tmp_path, "# %%\n1\n")
     assert lesson.cells() is lesson.cells()
     lesson.source.write_text("# %%\n1\n\n# %%\n2\n", encoding="utf-8")
     assert [cell.source for cell in lesson.cells()] == ["1", "2"]
 
 
-def test_two_cells_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_cells_of_one_name_are_refused(make_lesson: MakeLesson, tmp_path: Path) -> None:
     lesson = make_lesson(tmp_path, '# %% twin="a.b"\n1\n# %% twin="a b"\n2\n')
     with pytest.raises(UserError, match="toy.py has two cells called twin-a-b; give one of them another name"):
         lesson.cells()

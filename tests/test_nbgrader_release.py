@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TOY, make_lesson
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from traitlets.config import PyFileConfigLoader
@@ -22,13 +21,15 @@ import tito
 from tito import release
 from tito.course import Course, Lesson
 
+MakeLesson = Callable[..., Lesson]
+
 LESSONS = {lesson.stem: lesson for lesson in Course.find().lessons if lesson.source.is_file()}
 CONFIG = Path(tito.__file__).parent / "instructor"
 
 
 @pytest.fixture(scope="module")
-def lessons(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Lesson]:
-    return {**LESSONS, "01_toy": make_lesson(tmp_path_factory.mktemp("toy"), TOY)}
+def lessons(make_lesson: MakeLesson, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Lesson]:
+    return {**LESSONS, "01_toy": make_lesson(tmp_path_factory.mktemp("toy"))}
 
 
 @pytest.fixture(scope="module")

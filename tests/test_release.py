@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
-from conftest import make_lesson
 
 from tito import percent, release
 from tito.course import Lesson
 from tito.errors import UserError
+
+MakeLesson = Callable[..., Lesson]
 
 FLAGS = ("grade", "grade_id", "locked", "solution")
 
@@ -45,7 +47,7 @@ def test_all_other_cells_are_as_the_lesson_has_them(toy: Lesson) -> None:
     assert changed == {"exercise-Box", "check-Box-negative", "exercise-Sub"}
 
 
-def test_an_exercise_without_a_region_is_cleared_whole(tmp_path: Path) -> None:
+def test_an_exercise_without_a_region_is_cleared_whole(make_lesson: MakeLesson, tmp_path: Path) -> None:
     lesson = make_lesson(tmp_path, '# %% exercise="a" points=1\nx = 1\ny = 2\n')
     assert sources(lesson) == {"exercise-a": "raise NotImplementedError"}
 
@@ -64,7 +66,7 @@ def test_an_exercise_without_a_region_is_cleared_whole(tmp_path: Path) -> None:
         ('# %% check="a"\n### BEGIN HIDDEN TESTS', "BEGIN HIDDEN TESTS has no END HIDDEN TESTS"),
     ],
 )
-def test_an_authors_slip_is_refused(tmp_path: Path, source: str, sentence: str) -> None:
+def test_an_authors_slip_is_refused(make_lesson: MakeLesson, tmp_path: Path, source: str, sentence: str) -> None:
     with pytest.raises(UserError, match=sentence):
         release.notebook(make_lesson(tmp_path, source))
 

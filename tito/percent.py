@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,7 +93,7 @@ def read(text: str) -> list[Cell]:
     while start < len(lines):
         kind, marks = _read_mark(lines[start], start + 1)
         end = _next_mark(lines, start, kind)
-        first = start + 1 if _is_mark(lines[start]) else start
+        first = start + 1 if is_mark(lines[start]) else start
         source, marks = _read_source(lines[first : _without_gap(lines, start, end)], kind, marks)
         cells.append(Cell(kind, marks, source, first + 1, len(cells) + 1))
         start = end
@@ -109,7 +109,8 @@ def write(cells: Iterable[Cell]) -> str:
     return "\n".join(rest)
 
 
-def _is_mark(line: str) -> bool:
+def is_mark(line: str) -> bool:
+    """Whether the line starts a cell."""
     return bool(_MARKED.match(line) or _BARE.match(line))
 
 
@@ -153,7 +154,7 @@ def _next_mark(lines: Sequence[str], start: int, kind: str) -> int:
             fence = _open_fence(lines, i, fence)
             if was or fence:
                 continue
-        if i > start and _is_mark(line):
+        if i > start and is_mark(line):
             return i
     return len(lines)
 
@@ -208,7 +209,7 @@ def _read_source(lines: list[str], kind: str, marks: dict[str, Any]) -> tuple[st
         return "\n".join(_docstring(lines) or _uncomment(lines)), marks
     language = marks.get("language")
     if language in (None, "python"):
-        return "\n".join(_with_magics(lines, _bare)), marks
+        return "\n".join(with_magics(lines, _bare)), marks
     others = {key: value for key, value in marks.items() if key not in ("language", "magic_args")}
     head = f"%%{language} {marks.get('magic_args', '')}".rstrip()
     return "\n".join([head, *_uncomment(lines)]), others
@@ -233,8 +234,11 @@ def is_magic(line: str) -> bool:
     return not _KEEP_AS_IS.match(line) and any(magic.match(line) for magic in _MAGICS)
 
 
-def _with_magics(lines: Iterable[str], change: Any) -> list[str]:
-    """The lines, with `change` applied to IPython's commands outside strings."""
+def with_magics(lines: Iterable[str], change: Callable[[str, bool], str]) -> list[str]:
+    """The lines, with `change(line, continued)` for IPython's commands outside strings.
+
+    `continued` says that the line goes on with a command that ended in a backslash.
+    """
     result, quote, continued = [], None, False
     for line in lines:
         if quote is None and (continued or is_magic(line)):
@@ -242,7 +246,7 @@ def _with_magics(lines: Iterable[str], change: Any) -> list[str]:
             continued = line.rstrip().endswith("\\")
         else:
             result.append(line)
-        quote = _open_quote(result[-1], quote)
+        quote = _open_quote(line, quote)
     return result
 
 
@@ -276,7 +280,7 @@ def _read_mark(line: str, number: int) -> tuple[str, dict[str, Any]]:
 def _read_marks(text: str, number: int) -> tuple[str, dict[str, Any]]:
     """A title and the marks behind it, written as key=value pairs or as one JSON object."""
     curly, equal = text.find("{"), text.find("=")
-    if 0 <= curly and not 0 <= equal < curly:
+    if curly >= 0 and not 0 <= equal < curly:
         value = _value(text[curly:])
         if not isinstance(value, dict):
             _refuse_ours(text, number)
@@ -362,7 +366,7 @@ def _write_pair(key: str, value: Any) -> str:
 def _write_source(cell: Cell) -> list[str]:
     if cell.kind != "code":
         return _comment(cell.source.split("\n"))
-    return _with_magics(cell.source.split("\n"), _commented) if cell.source else []
+    return with_magics(cell.source.split("\n"), _commented) if cell.source else []
 
 
 def _gap(before: Sequence[str], after: Sequence[str]) -> int:

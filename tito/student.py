@@ -1,0 +1,156 @@
+"""Plans what is run of a student's file (which `read` reads).
+
+A student's file is theirs: cells may be moved, deleted, added, copied or broken. `plan` finds the course's cells in it
+by their ids, so that whatever happened to one exercise, the others are tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tito import pycell, release
+from tito.course import Lesson
+from tito.percent import Cell
+from tito.pycell import CellError
+from tito.studentfile import StudentCell, StudentFile, read
+
+__all__ = ["Plan", "PlanCell", "StudentCell", "StudentFile", "plan", "read"]
+
+DEFINING = ("imports", "exercise", "twin", "supplied")
+
+
+@dataclass(frozen=True)
+class PlanCell:
+    """A cell to run. `number` is its position in the student's file, 0 when the course's own cell stands in.
+
+    `file` and `line` say where the source begins, for messages; `role` is percent.Cell's, or "added".
+    """
+
+    number: int
+    id: str
+    role: str
+    name: str
+    file: str
+    line: int
+    source: str
+    error: CellError | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is run of a student's file: definitions, then visible checks; and what the student should know."""
+
+    lesson: Lesson
+    path: Path
+    cells: tuple[PlanCell, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def definitions(self) -> tuple[PlanCell, ...]:
+        """Imports, exercises, twins, supplied and added cells, in run order."""
+        return tuple(cell for cell in self.cells if cell.role != "check")
+
+    @property
+    def checks(self) -> tuple[PlanCell, ...]:
+        """The visible checks, in lesson order."""
+        return tuple(cell for cell in self.cells if cell.role == "check")
+
+
+def plan(lesson: Lesson, file: StudentFile) -> Plan:
+    """What `tito test` runs of the file. Every cell of the course is there once, in course order.
+
+    A cell that the student added comes after the course's cell that it follows in their file.
+    """
+    course = release.student_cells(lesson)
+    notes: list[str] = []
+    own = _own_cells(course, file, notes)
+    cells = [*_definitions(course, file, own, notes), *_added(course, file, own)]
+    cells.sort(key=lambda placed: placed[0])
+    checks = [_check(cell, file, own, notes) for cell in course if cell.role == "check" and not cell.hidden]
+    return Plan(lesson, file.path, (*(cell for _, cell in cells), *checks), tuple(notes))
+
+
+Place = tuple[int, int, int]  # the course's cell, whether it is added behind it, its number in the student's file
+
+
+def _own_cells(course: Iterable[Cell], file: StudentFile, notes: list[str]) -> dict[str, StudentCell]:
+    """The student's cell for each of the course's ids; of two the first counts."""
+    known = {cell.id: cell for cell in course}
+    own: dict[str, StudentCell] = {}
+    for cell in file.cells:
+        wanted = known.get(cell.id)
+        if wanted is None:
+            continue
+        if cell.id not in own:
+            own[cell.id] = cell
+        elif wanted.role not in ("demo", "prose"):
+            notes.append(f"cells {own[cell.id].number} and {cell.number} are both {_named(wanted)}; the first counts")
+    return own
+
+
+def _definitions(
+    course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell], notes: list[str]
+) -> Iterator[tuple[Place, PlanCell]]:
+    for index, cell in enumerate(course):
+        if cell.role in DEFINING:
+            place = (-1 if cell.role == "imports" else index, 0, 0)
+            yield place, _definition(cell, file, own.get(cell.id), notes)
+
+
+def _definition(cell: Cell, file: StudentFile, own: StudentCell | None, notes: list[str]) -> PlanCell:
+    """The student's text of the course's cell, else the course's."""
+    lost = "is missing" if own is None else _lost(own)
+    if own is not None and lost is None:
+        return _planned(own, file, cell.role, cell.name, cell.id)
+    stand_in = "its stub is used" if cell.role == "exercise" else "the original is used"
+    notes.append(f"{_named(cell)} {lost}; {stand_in}")
+    return _original(cell)
+
+
+def _lost(cell: StudentCell) -> str | None:
+    """Why there is no code in the student's cell."""
+    if cell.kind != "code":
+        return f"has become a text cell (cell {cell.number})"
+    return f"is empty (cell {cell.number})" if pycell.read(cell.source).is_empty else None
+
+
+def _added(course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell]) -> Iterator[tuple[Place, PlanCell]]:
+    """The student's own cells that only define something. The course's demos are none, unless rewritten."""
+    index = {cell.id: i for i, cell in enumerate(course)}
+    taken = {cell.id for cell in course if cell.role not in ("demo", "prose")}
+    demos = {cell.source.strip() for cell in course if cell.role == "demo"}
+    place = -1
+    for cell in file.cells:
+        if own.get(cell.id) is cell:
+            place = index[cell.id]
+        free = cell.kind == "code" and cell.id not in taken and cell.source.strip() not in demos
+        if free and pycell.read(cell.source).only_defines:
+            yield (place, 1, cell.number), _planned(cell, file, "added", "", cell.id or f"cell-{cell.number}")
+
+
+def _check(cell: Cell, file: StudentFile, own: dict[str, StudentCell], notes: list[str]) -> PlanCell:
+    """The course's check, under the number that it has in the student's file."""
+    found = own.get(cell.id)
+    if found is None:
+        notes.append(f"{_named(cell)} is missing; the original is used")
+        return _original(cell)
+    if found.kind == "code" and found.source == cell.source:
+        return _planned(found, file, "check", cell.name, cell.id)
+    if found.kind != "code" or not pycell.same(found.source, cell.source):
+        notes.append(f"{_named(cell)} (cell {found.number}) was changed; the original is used")
+    return _original(cell, found.number)
+
+
+def _planned(cell: StudentCell, file: StudentFile, role: str, name: str, id: str) -> PlanCell:
+    python = pycell.read(cell.source)
+    return PlanCell(cell.number, id, role, name, file.label(cell), cell.line, python.source, python.error)
+
+
+def _original(cell: Cell, number: int = 0) -> PlanCell:
+    return PlanCell(number, cell.id, cell.role, cell.name, f"<{cell.id}>", 1, cell.source)
+
+
+def _named(cell: Cell) -> str:
+    return f"{cell.role} {cell.name}".strip()
