@@ -1,0 +1,162 @@
+"""The command line: reads the arguments, runs one command, and turns errors into one sentence and an exit code.
+
+Exit 0: done. 1: not yet. 2: wrong use. Each command is a module of `tito/commands` with `run(args, course)`, imported
+only when it is called, so that `tito --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, NoReturn
+
+from tito.errors import WRONG_USE, UserError
+
+if TYPE_CHECKING:
+    from tito.course import Course
+
+INTERRUPTED = 130  # what shells expect after Ctrl-C
+HELP_IN_ORDER = """\
+Start:   tito init my-tinytorch, then tito open 01
+Repeat:  tito test, tito hint, tito export NN, tito open NN
+See:     tito (where am I), tito status, tito milestone
+"""
+
+
+def main(arguments: Sequence[str] | None = None, course: Course | None = None) -> int:
+    """Run one command; the exit code."""
+    _let_any_text_print()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    args = _parser().parse_args(given)
+    try:
+        return _run(args, course)
+    except UserError as error:
+        return _say(error.message, error.code)
+    except KeyboardInterrupt:
+        return _say("stopped; go on with: tito", INTERRUPTED)
+    except OSError as error:
+        return _say(f"{_trouble(error)}, then repeat: {' '.join(['tito', *given])}", WRONG_USE)
+
+
+def _run(args: argparse.Namespace, course: Course | None) -> int:
+    command = import_module(args.module)
+    if args.module.startswith("tito.dev"):
+        return int(command.run(args))
+    if course is None:
+        from tito.course import Course
+
+        course = Course.find()
+    return int(command.run(args, course))
+
+
+def _let_any_text_print() -> None:
+    """A terminal that cannot show a character shows `?` in its place."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _say(message: str, code: int) -> int:
+    sys.stdout.flush()
+    print(message, file=sys.stderr)
+    return code
+
+
+def _trouble(error: OSError) -> str:
+    """What the system refused, and what to do about it."""
+    file = error.filename or "a file"
+    known = {
+        errno.ENOSPC: f"the disk is full and {file} was not written; free some space",
+        errno.EDQUOT: f"your quota is used up and {file} was not written; free some space",
+        errno.EFBIG: f"{file} would be larger than the system allows; raise the limit with: ulimit -f unlimited",
+        errno.EROFS: f"{file} lies on a read-only disk; copy the workspace to a folder that you may write",
+        errno.EACCES: f"you may not write {file}; give yourself the right with: chmod -R u+rwX .",
+    }
+    return known.get(error.errno or 0, f"{file}: {error.strerror or error}; look for the cause with: tito doctor")
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong with the arguments in one sentence."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(WRONG_USE, f"{self.prog}: {message.partition(' (choose')[0]}; see: {self.prog} --help\n")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(
+        prog="tito",
+        description="Build a machine-learning framework, exercise by exercise.",
+        epilog=HELP_IN_ORDER,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=_version())
+    parser.set_defaults(module="tito.commands.where")
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands")
+    for add in (_workspace_commands, _lesson_commands, _other_commands, _dev_commands):
+        add(commands)
+    return parser
+
+
+def _version() -> str:
+    from tito import __version__
+
+    return f"tito {__version__}"
+
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[_Parser]
+
+
+def _add(commands: Commands, name: str, help: str, module: str = "") -> _Parser:
+    parser = commands.add_parser(name, help=help, description=help)
+    parser.set_defaults(module=module or f"tito.commands.{name}")
+    return parser
+
+
+def _workspace_commands(commands: Commands) -> None:
+    init = _add(commands, "init", "make a workspace in a new folder")
+    init.add_argument("folder", metavar="DIR")
+    init.add_argument("--py", action="store_true", help="lessons as percent .py files instead of notebooks")
+    status = _add(commands, "status", "all lessons and milestones, a line each")
+    status.add_argument("--json", action="store_true", help="for programs")
+    _add(commands, "doctor", "look for what keeps TinyTorch from running here")
+
+
+def _lesson_commands(commands: Commands) -> None:
+    open_ = _add(commands, "open", "make a lesson's notebook, if missing, and open it")
+    open_.add_argument("lesson", metavar="NN")
+    open_.add_argument("--no-launch", action="store_true", help="print the path and start nothing")
+    test = _add(commands, "test", "check your answers")
+    test.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at")
+    test.add_argument("--all", action="store_true", help="every lesson")
+    test.add_argument("--keep-going", action="store_true", help="do not stop at the first FAIL")
+    test.add_argument("--json", action="store_true", help="for programs")
+    export = _add(commands, "export", "test a lesson and add it to your package")
+    export.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at")
+    export.add_argument("--all", action="store_true", help="every lesson that has a notebook, in order")
+    hint = _add(commands, "hint", "the next of three hints")
+    hint.add_argument("exercise", metavar="EXERCISE", nargs="?", help="else the first that is not ok")
+    diff = _add(commands, "diff", "your exported code beside ours")
+    diff.add_argument("lesson", metavar="NN")
+    reset = _add(commands, "reset", "give a lesson or one exercise its first state back; yours is kept")
+    reset.add_argument("lesson", metavar="NN")
+    reset.add_argument("exercise", metavar="EXERCISE", nargs="?")
+
+
+def _other_commands(commands: Commands) -> None:
+    milestone = _add(commands, "milestone", "run a program from history on your package")
+    milestone.add_argument("id", metavar="ID", nargs="?", help="else a list of them")
+    milestone.add_argument("--seed", type=int, metavar="N", help="the seed that its drawing starts from")
+    milestone.add_argument("--json", action="store_true", help="for programs")
+
+
+def _dev_commands(commands: Commands) -> None:
+    dev = _add(commands, "dev", "for authors of lessons: export, check", module="tito.dev")
+    under = dev.add_subparsers(metavar="COMMAND", title="commands", required=True)
+    _add(under, "export", "write the reference package to build/reference", "tito.dev.export")
+    check = _add(under, "check", "prove that lessons, checks and mistakes fit together", "tito.dev.check")
+    check.add_argument("lesson", metavar="NN", nargs="?")
+    check.add_argument("--json", action="store_true", help="for programs")

@@ -1,0 +1,53 @@
+"""Tests one lesson of a workspace: reads the learner's file, builds the package that it needs, runs both."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from pathlib import Path
+from typing import Any
+
+from tito import package, student, testing
+from tito.commands.common import require
+from tito.commands.lessons import fold_input, job_of, stored_input
+from tito.course import Course, Lesson
+from tito.report import Result
+from tito.student import Plan
+from tito.workspace import Workspace
+
+
+def check_lesson(
+    course: Course, workspace: Workspace, lesson: Lesson, *, keep_going: bool = False
+) -> tuple[Result, Plan]:
+    """Run the lesson's own cells on the package of the lessons that it needs."""
+    needs = course.needs_of(lesson)
+    require(workspace, needs, f"lesson {lesson.id} {lesson.name}")
+    path = workspace.opened(lesson)
+    plan, digest = student.plan(lesson, student.read(path)), digest_of(path)
+    own = fold_input(workspace, lesson, ())  # its supplied modules, and none of its earlier export
+    build = [*(stored_input(workspace, need) for need in needs), own]
+    folder = package.cached(workspace.private / "cache", build)
+    began = time.perf_counter()
+    outcomes = testing.run([job_of(plan)], folder, keep_going=keep_going)
+    seconds = time.perf_counter() - began
+    result = Result(lesson.id, lesson.name, workspace.shown(path), outcomes, plan.notes, seconds)
+    _remember(workspace, result, digest)
+    return result, plan
+
+
+def last_result(workspace: Workspace, lesson: Lesson) -> dict[str, Any]:
+    """What the last test found: passed, of, next, and whether the file is the same; {} when never tested."""
+    found: dict[str, Any] = workspace.remembered().get("tests", {}).get(lesson.id, {})
+    path = workspace.file_of(lesson)
+    return {**found, "same": path.exists() and digest_of(path) == found["digest"]} if found else {}
+
+
+def digest_of(path: Path) -> str:
+    """A fingerprint of the file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _remember(workspace: Workspace, result: Result, digest: str) -> None:
+    open_ = [outcome.exercise for outcome in result.outcomes if outcome.status != "ok"]
+    found = {"passed": result.passed, "of": len(result.outcomes), "next": open_[0] if open_ else "", "digest": digest}
+    workspace.remember("tests", result.id, found)

@@ -1,0 +1,55 @@
+"""What several commands need: the workspace they work in, and which lesson they are about."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tito.course import Course, Lesson
+from tito.errors import NOT_YET, UserError
+from tito.workspace import Workspace
+
+
+def enter() -> Workspace:
+    """The workspace of the current folder, after finishing an exchange of packages that was interrupted."""
+    from tito import package
+
+    workspace = Workspace.find()
+    if package.pending(workspace):
+        with workspace.locked():
+            package.recover(workspace)
+    return workspace
+
+
+def current(course: Course, workspace: Workspace) -> Lesson:
+    """The lesson that the learner is at: the first that is not exported."""
+    for lesson in course.lessons:
+        if not workspace.exported(lesson):
+            return lesson
+    last = course.lessons[-1].id
+    raise UserError(f"all lessons are exported; name one, as in: tito test {last}", NOT_YET)
+
+
+def chosen(key: str | None, course: Course, workspace: Workspace) -> Lesson:
+    """The lesson that was named, else the current one."""
+    return course.lesson(key) if key else current(course, workspace)
+
+
+def require(workspace: Workspace, lessons: tuple[Lesson, ...], what: str) -> None:
+    """Raise UserError (not yet) unless these lessons are exported."""
+    missing = [lesson for lesson in lessons if not workspace.exported(lesson)]
+    if missing:
+        names = ", ".join(f"{lesson.id} {lesson.name}" for lesson in missing)
+        them = "which is" if len(missing) == 1 else "which are"
+        step = next_step(workspace, missing[0])
+        raise UserError(f"{what} needs {names}, {them} not exported yet; go on with: {step}", NOT_YET)
+
+
+def next_step(workspace: Workspace, lesson: Lesson) -> str:
+    """The command that brings a lesson forward."""
+    return f"tito {'test' if workspace.file_of(lesson).exists() else 'open'} {lesson.id}"
+
+
+def print_json(table: dict[str, Any]) -> None:
+    """One JSON object on stdout."""
+    print(json.dumps(table, indent=1))

@@ -1,0 +1,39 @@
+"""`tito diff NN`: the learner's exported answers beside the course's, once they have passed."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from argparse import Namespace
+from collections.abc import Iterator
+
+from tito import percent
+from tito.commands.common import enter, require
+from tito.course import Course
+from tito.errors import UserError
+
+
+def run(args: Namespace, course: Course) -> int:
+    """Print a unified diff for each exercise whose text differs."""
+    workspace, lesson = enter(), course.lesson(args.lesson)
+    require(workspace, (lesson,), "the diff")
+    ours = {cell.name: cell.source for cell in lesson.cells() if cell.role == "exercise"}
+    if not any("BEGIN SOLUTION" in source for source in ours.values()):
+        raise UserError("this copy of the course comes without answers; ask your instructor, or go on with: tito")
+    stored = percent.read(workspace.snapshot(lesson).read_text(encoding="utf-8"))
+    yours = {cell.name: cell.source for cell in stored if cell.role == "exercise"}
+    differing = [name for name in ours if _lines(ours[name]) != _lines(yours.get(name, ""))]
+    for name in differing:
+        print("\n".join(_diff(name, yours.get(name, ""), ours[name])))
+    print(f"{len(differing)} of {len(ours)} exercises differ from ours; a different answer that passes is as good.")
+    return 0
+
+
+def _diff(name: str, yours: str, ours: str) -> Iterator[str]:
+    return difflib.unified_diff(_lines(yours), _lines(ours), f"yours {name}", f"ours {name}", lineterm="")
+
+
+def _lines(source: str) -> list[str]:
+    """The lines without the marks around the solution."""
+    lines = [line.rstrip() for line in source.strip().splitlines()]
+    return [line for line in lines if not re.match(r"\s*### (BEGIN|END) SOLUTION", line)]

@@ -1,0 +1,105 @@
+"""`tito export [NN] [--all]`: tests a lesson and, when all is ok, adds it to the learner's package."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from pathlib import Path
+
+from tito import package, percent, report, testing
+from tito.commands.checking import check_lesson
+from tito.commands.common import chosen, enter
+from tito.commands.lessons import exported_cells, package_jobs, present_input, stored_input
+from tito.course import Course, Lesson
+from tito.errors import NOT_YET, UserError
+from tito.package import Commit
+from tito.report import Result
+from tito.workspace import Workspace
+
+KEPT = "Your package is as it was."
+
+
+def run(args: Namespace, course: Course) -> int:
+    """Export one lesson, or all that have a file; 0 when that was possible."""
+    workspace = enter()
+    with workspace.locked():
+        package.recover(workspace)
+        lessons = _opened(course, workspace) if args.all else [chosen(args.lesson, course, workspace)]
+        before = package.manifest(workspace)
+        for lesson in lessons:
+            if not _export(course, workspace, lesson):
+                return NOT_YET
+    if package.manifest(workspace) != before:
+        print("Restart running kernels: they still hold the package as it was.")
+    for line in _after(course, workspace, lessons):
+        print(line)
+    return 0
+
+
+def _opened(course: Course, workspace: Workspace) -> list[Lesson]:
+    lessons = [lesson for lesson in course.lessons if workspace.file_of(lesson).exists()]
+    if not lessons:
+        raise UserError(f"there is no lesson to export yet; begin with: tito open {course.lessons[0].id}")
+    return lessons
+
+
+def _export(course: Course, workspace: Workspace, lesson: Lesson) -> bool:
+    """Test the lesson, test the package with it, put the package in place; whether all was ok."""
+    result, plan = check_lesson(course, workspace, lesson)
+    if not result.ok:
+        _print_failure(result, "")
+        return False
+    lessons = [each for each in course.lessons if each == lesson or workspace.exported(each)]
+    inputs = [present_input(workspace, plan) if each == lesson else stored_input(workspace, each) for each in lessons]
+    notes: list[str] = []
+    with package.staging(workspace) as folder:
+        package.build(folder, inputs, notes)
+        broken = _broken(course, folder, lessons)
+        if broken:
+            _print_failure(broken, f"{result.file} is ok, but not the package built from it:\n")
+            return False
+        done = package.commit(workspace, folder, {workspace.snapshot(lesson).name: percent.write(exported_cells(plan))})
+    _print_done(workspace, result, done, notes)
+    return True
+
+
+def _broken(course: Course, folder: Path, lessons: list[Lesson]) -> Result | None:
+    """Run the visible checks of all exported lessons on the build: the first lesson that is not ok, if any."""
+    began = time.perf_counter()
+    outcomes = testing.run(package_jobs(course, lessons), folder)
+    bad = next((outcome.lesson for outcome in outcomes if outcome.status != "ok"), None)
+    if bad is None:
+        return None
+    lesson = course.lesson(bad)
+    own = [outcome for outcome in outcomes if outcome.lesson == bad]
+    return Result(lesson.id, lesson.name, f"tinytorch/{lesson.name}.py", own, (), time.perf_counter() - began)
+
+
+def _print_failure(result: Result, head: str) -> None:
+    text = report.text(result, report.wants_colour(sys.stdout))
+    print(f"{head}{text}\n\n{report.count(result)}.  {KEPT}  Stuck?  tito hint")
+
+
+def _print_done(workspace: Workspace, result: Result, done: Commit, notes: list[str]) -> None:
+    print(f"{result.id} {result.name}: {report.count(result)} in {result.seconds:.1f} s.  {_wrote(workspace, done)}")
+    for note in notes:
+        print(report.cut(f"  note  {note}"))
+    for name, backup in done.backups.items():
+        print(f"  note  you had changed tinytorch/{name}; yours is kept: {workspace.shown(backup)}")
+
+
+def _wrote(workspace: Workspace, done: Commit) -> str:
+    """`Wrote tinytorch/tensor.py (58 lines).`, each file that is new or changed."""
+    files = [name for name in done.rewrote if name != "__init__.py"]
+    if not files:
+        return "Nothing in tinytorch/ has changed."
+    lines = [len((workspace.package / name).read_text(encoding="utf-8").splitlines()) for name in files]
+    return "Wrote " + ", ".join(f"tinytorch/{name} ({n} lines)" for name, n in zip(files, lines, strict=True)) + "."
+
+
+def _after(course: Course, workspace: Workspace, lessons: list[Lesson]) -> list[str]:
+    """What to look at, and what to do next."""
+    ahead = next((lesson for lesson in course.lessons if not workspace.exported(lesson)), None)
+    step = f"tito open {ahead.id}" if ahead else "tito milestone"
+    return [f"Yours beside ours:  tito diff {lessons[-1].id}", f"Next:               {step}"]

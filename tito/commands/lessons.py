@@ -1,0 +1,63 @@
+"""From snapshots and plans to what the package is built of and tested with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import astuple
+from typing import Any
+
+from tito import percent, release
+from tito.course import Course, Lesson
+from tito.fold import FoldInput
+from tito.percent import Cell
+from tito.student import Plan
+from tito.testing import Job
+from tito.workspace import Workspace
+
+
+def stored_input(workspace: Workspace, lesson: Lesson) -> FoldInput:
+    """What an exported lesson gives to the package."""
+    text = workspace.snapshot(lesson).read_text(encoding="utf-8")
+    return fold_input(workspace, lesson, percent.read(text))
+
+
+def present_input(workspace: Workspace, plan: Plan) -> FoldInput:
+    """What the learner's present file would give."""
+    return fold_input(workspace, plan.lesson, exported_cells(plan))
+
+
+def fold_input(workspace: Workspace, lesson: Lesson, cells: Sequence[Cell]) -> FoldInput:
+    """These cells and the lesson's supplied modules."""
+    file = workspace.shown(workspace.file_of(lesson))
+    title = f"Lesson {lesson.id}: {lesson.title}. Exported by tito from {file}."
+    supplied = {path.stem: path.read_text(encoding="utf-8") for path in lesson.supplied}
+    return FoldInput(lesson.name, title, cells, supplied)
+
+
+def exported_cells(plan: Plan) -> list[Cell]:
+    """The plan's definitions, each with its number in the learner's file as the mark `cell`."""
+    return [Cell("code", _marks(cell.role, cell.name, cell.number), cell.source) for cell in plan.definitions]
+
+
+def _marks(role: str, name: str, number: int) -> dict[str, Any]:
+    named: dict[str, Any] = {"title": "imports"} if role == "imports" else {role: name} if name else {}
+    return {**named, "cell": number}
+
+
+def job_of(plan: Plan) -> Job:
+    """The learner's own cells, as the runner wants them."""
+    cells = [{**vars(cell), "error": cell.error and astuple(cell.error)} for cell in plan.cells]
+    return Job(plan.lesson.id, cells)
+
+
+def package_jobs(course: Course, lessons: Sequence[Lesson]) -> list[Job]:
+    """The visible checks of lessons, to be run on the package as it was built."""
+    return [Job(lesson.id, _package_cells(lesson), f"tinytorch.{lesson.name}") for lesson in lessons]
+
+
+def _package_cells(lesson: Lesson) -> list[dict[str, Any]]:
+    cells = [cell for cell in release.student_cells(lesson) if cell.role in ("imports", "check") and not cell.hidden]
+    return [
+        {"number": 0, "id": c.id, "role": c.role, "name": c.name, "file": f"<{c.id}>", "line": 1, "source": c.source}
+        for c in cells
+    ]

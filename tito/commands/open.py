@@ -1,0 +1,53 @@
+"""`tito open NN`: makes a lesson's notebook where it is missing, and starts JupyterLab on it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from argparse import Namespace
+from importlib.util import find_spec
+from pathlib import Path
+
+from tito.commands.common import enter, require
+from tito.course import Course, Lesson
+from tito.workspace import Workspace, write_text
+
+
+def run(args: Namespace, course: Course) -> int:
+    """Make what is missing, print where the lesson is, and open it where that is possible."""
+    workspace, lesson = enter(), course.lesson(args.lesson)
+    require(workspace, course.needs_of(lesson), f"lesson {lesson.id} {lesson.name}")
+    path = workspace.file_of(lesson)
+    if not path.exists() or _lacks_supplied(workspace, lesson):
+        with workspace.locked():
+            make_file(workspace, lesson)
+    print(f"{lesson.id} {lesson.title}, about {lesson.minutes} minutes:  {path}")
+    if not args.no_launch and path.suffix == ".ipynb" and sys.stdout.isatty() and find_spec("jupyterlab"):
+        command = [sys.executable, "-m", "jupyterlab", str(path)]
+        return subprocess.run(command, cwd=workspace.root, check=False).returncode
+    print(f"Next:  write the first exercise there, then: tito test {lesson.id}")
+    return 0
+
+
+def make_file(workspace: Workspace, lesson: Lesson) -> Path:
+    """Make the lesson's file and its supplied modules, where they are missing."""
+    path = workspace.file_of(lesson)
+    if not path.exists():
+        write_text(path, first_state(lesson, path))
+    for source in lesson.supplied:  # the notebook imports them before the first export
+        target = workspace.package / source.name
+        if not target.exists():
+            shutil.copyfile(source, target)
+    return path
+
+
+def first_state(lesson: Lesson, path: Path) -> str:
+    """The text of a lesson's file as the learner first gets it."""
+    from tito import release
+
+    return release.percent_text(lesson) if path.suffix == ".py" else release.notebook_text(lesson)
+
+
+def _lacks_supplied(workspace: Workspace, lesson: Lesson) -> bool:
+    return not all((workspace.package / source.name).exists() for source in lesson.supplied)

@@ -1,0 +1,202 @@
+"""Turns the outcomes of a test run into the text that a learner reads, or into JSON.
+
+The text keeps to a screen: a passed lesson takes at most 12 lines and a failure at most 15, of 78 columns at most.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+from tito.testing import Outcome
+
+WIDTH = 78
+FAILURE_LINES = 15
+NAME_LINES = 2
+NOTE_LINES = 2
+PRINTED_LINES = 3
+SAYS_LINES = 2
+COLOURS = {"ok": "32", "FAIL": "31", "todo": "33"}
+INDENT = " " * 8
+
+
+@dataclass(frozen=True)
+class Result:
+    """A lesson's test run: what was tested, its outcomes, what tito noticed in the file, and how long it took."""
+
+    id: str
+    name: str
+    file: str
+    outcomes: Sequence[Outcome]
+    notes: Sequence[str] = ()
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> int:
+        """How many checks are ok."""
+        return sum(outcome.status == "ok" for outcome in self.outcomes)
+
+    @property
+    def ok(self) -> bool:
+        """Whether all are."""
+        return self.passed == len(self.outcomes)
+
+    @property
+    def failures(self) -> list[Outcome]:
+        """The outcomes that are FAIL."""
+        return [outcome for outcome in self.outcomes if outcome.status == "FAIL"]
+
+
+def text(result: Result, colour: bool = False) -> str:
+    """The report on one lesson, without its last line."""
+    head = f"{result.id} {result.name}   {result.file}"
+    lines = [head, *_notes(result.notes), *_joined(result.outcomes, colour)]
+    room = FAILURE_LINES - len(lines) - 2  # a blank line and the last line follow
+    for failure in result.failures:
+        lines += _failure(failure, room, colour)
+    return "\n".join(lines)
+
+
+def count(result: Result) -> str:
+    """`1 of 6, 4 not run`"""
+    words = {"todo": "to do", "waits": "waiting", "not run": "not run"}
+    numbers = {status: sum(outcome.status == status for outcome in result.outcomes) for status in words}
+    rest = [f"{numbers[status]} {word}" for status, word in words.items() if numbers[status]]
+    return ", ".join([f"{result.passed} of {len(result.outcomes)}", *rest])
+
+
+def as_json(results: Iterable[Result]) -> dict[str, Any]:
+    """The shape that `tito test --json` prints; see tito/commands/test.py."""
+    return {"lessons": [_lesson_json(result) for result in results]}
+
+
+def wants_colour(stream: TextIO) -> bool:
+    """Whether the stream is a terminal that shows colours and nobody asked for none."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    old_console = sys.platform == "win32" and "WT_SESSION" not in os.environ
+    return stream.isatty() and not plain and not old_console
+
+
+def label(status: str, colour: bool) -> str:
+    """`  ok    `: the status in its column, in its colour."""
+    word = f"{status:<6}"
+    if not colour or status not in COLOURS:
+        return f"  {word}"
+    return f"  \033[{COLOURS[status]}m{status}\033[0m{word[len(status) :]}"
+
+
+def cut(line: str, width: int = WIDTH) -> str:
+    """The line, or its beginning and dots."""
+    return line if len(line) <= width else line[: width - 4] + " ..."
+
+
+def _notes(notes: Sequence[str]) -> list[str]:
+    lines = [cut(f"  note  {note}") for note in notes]
+    return lines if len(lines) <= NOTE_LINES else [*lines[: NOTE_LINES - 1], f"  note  and {len(lines) - 1} more"]
+
+
+def _joined(outcomes: Sequence[Outcome], colour: bool) -> list[str]:
+    """One line for all that are ok, one for all that are to do, one for all that wait for the same exercise."""
+    groups: dict[tuple[str, str], list[str]] = {("ok", ""): [], ("todo", ""): []}
+    for outcome in outcomes:
+        if outcome.status not in ("FAIL", "not run"):
+            groups.setdefault((outcome.status, outcome.waits_for), []).append(outcome.check)
+    lines = []
+    for (status, waits_for), names in groups.items():
+        text = (f"for {waits_for}: " if waits_for else "") + ", ".join(names)
+        wrapped = _wrap(text, WIDTH - 8, NAME_LINES) if names else []
+        lines += [(INDENT if i else label(status, colour)) + line for i, line in enumerate(wrapped)]
+    return lines
+
+
+def _failure(failure: Outcome, room: int, colour: bool) -> list[str]:
+    head = f"{label('FAIL', colour)}{failure.check:<10} {place(failure)}".rstrip()
+    return [head, "", *(f"{INDENT}{line}".rstrip() for line in _block(failure, room - 2))]
+
+
+def place(outcome: Outcome) -> str:
+    """`cell 9, line 3` of a notebook, `modules/01_tensor.py, line 57` of a file."""
+    if outcome.where is None:
+        return f"cell {outcome.cell}" if outcome.cell else ""
+    file, line, _ = outcome.where
+    return f"{file.strip('<>')}, line {line}"
+
+
+def _block(failure: Outcome, room: int) -> list[str]:
+    """Expression, want, got, the learner's line, what the check says and what was printed, in `room` lines."""
+    width = WIDTH - len(INDENT)
+    parts = [
+        _wrap(failure.expression, width, 3),
+        _labelled("want", failure.want),
+        _labelled("got", failure.got if failure.got is not None else _error(failure)),
+        _labelled("yours", cut(failure.where[2], width - 6) if failure.where else None),
+        _labelled("printed", "\n".join(failure.output.splitlines()[:PRINTED_LINES])),
+    ]
+    says = _wrap(failure.says, width, SAYS_LINES)
+    if not any(parts):
+        return says
+    _shorten(parts, room - len(says) - bool(says))
+    lines = [line for part in parts for line in part]
+    return [*lines, "", *says] if says else lines
+
+
+def _shorten(parts: list[list[str]], room: int) -> None:
+    """Take lines from the longest parts until all fit."""
+    while sum(map(len, parts)) > room:
+        longest = max(reversed(parts), key=len)
+        if len(longest) < 2:
+            return
+        longest.pop()
+        longest[-1] = cut(longest[-1], WIDTH - len(INDENT) - 4).removesuffix(" ...") + " ..."
+
+
+def _error(failure: Outcome) -> str | None:
+    return ": ".join(filter(None, failure.error)) if failure.error else None
+
+
+def _labelled(name: str, text: str | None) -> list[str]:
+    start = f"{name:<5} "
+    lines = _wrap(text, WIDTH - len(INDENT) - len(start), 4)
+    return [(start if i == 0 else " " * len(start)) + line for i, line in enumerate(lines)]
+
+
+def _wrap(text: str | None, width: int, most: int) -> list[str]:
+    """Lines that fit stay as they are and longer ones are wrapped; what is over `most` lines ends in dots."""
+    lines = [piece for line in (text or "").splitlines() for piece in _pieces(line, width)]
+    return lines if len(lines) <= most else [*lines[: most - 1], lines[most - 1][: width - 4] + " ..."]
+
+
+def _pieces(line: str, width: int) -> list[str]:
+    line = line.expandtabs(4)
+    return [line] if len(line) <= width else textwrap.wrap(line, width, break_on_hyphens=False)
+
+
+def _lesson_json(result: Result) -> dict[str, Any]:
+    about = {"id": result.id, "name": result.name, "file": result.file, "ok": result.ok}
+    numbers = {"passed": result.passed, "of": len(result.outcomes), "seconds": round(result.seconds, 3)}
+    checks = [_outcome_json(outcome) for outcome in result.outcomes]
+    return {**about, **numbers, "notes": list(result.notes), "checks": checks}
+
+
+def _outcome_json(outcome: Outcome) -> dict[str, Any]:
+    file, line, yours = outcome.where or (None, None, None)
+    return {
+        "check": outcome.check,
+        "exercise": outcome.exercise,
+        "status": outcome.status,
+        "cell": outcome.cell or None,
+        "file": file,
+        "line": line,
+        "yours": yours,
+        "expression": outcome.expression,
+        "want": outcome.want,
+        "got": outcome.got,
+        "says": outcome.says,
+        "error": list(outcome.error) if outcome.error else None,
+        "waits_for": outcome.waits_for or None,
+        "output": outcome.output,
+    }
