@@ -1,0 +1,44 @@
+"""What an accuracy cannot show. Networks learn in spite of a gradient that is half or twice what it should be, and of a
+Trainer that loses count, so the 1986 milestone looks at both on their own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tinytorch import Module, Tensor, Trainer
+
+
+def slope_error(model: Module, loss_fn: Callable[[Tensor, Tensor], Tensor], inputs: Tensor, targets: Tensor) -> float:
+    """By which part of it the loss's slope differs from what `backward` says, walking along each gradient; the worst.
+
+    A step along a gradient raises the loss by the step times the gradient's length, so the slope between two points
+    0.04 apart is that length. 0.001 is rounding; 1 is a gradient of half the size, 2 one of the wrong sign.
+    """
+    loss_fn(model(inputs), targets).backward()
+    errors, step = [], 0.02
+    for parameter in model.parameters():
+        start, promised, ends = parameter.data.copy(), max(float(np.linalg.norm(parameter.grad)), 1e-30), []
+        for way in (step, -step):
+            parameter.data[:] = start + way * parameter.grad / promised
+            ends.append(loss_fn(model(inputs), targets).item())
+        parameter.data[:] = start
+        errors.append(abs((ends[0] - ends[1]) / (2 * step) / promised - 1))
+    return max(errors)
+
+
+def history_faults(trainer: Trainer, rates: list[float], accuracy: float) -> list[str]:
+    """What in a Trainer's history is not as it was set (an epoch a rate) or counted: epochs, rates, loss, accuracy."""
+    history = trainer.history
+    if {trainer.epoch, *map(len, history.values())} != {len(rates)}:
+        return ["epochs"]
+    good = {
+        "rates": np.allclose(history["learning_rates"], rates, atol=1e-6),
+        "loss": history["train_loss"][-1] < history["train_loss"][0] / 10,
+        "accuracy": abs(history["accuracy"][-1] - accuracy) < 1e-6,
+    }
+    return [name for name, true in good.items() if not true]
