@@ -1,0 +1,201 @@
+"""The package while it grows: one File a lesson, into which the statements of all lessons are sorted."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tito.fold import imports, parts, patches
+from tito.fold.imports import PACKAGE, Import
+from tito.fold.names import bound_by
+from tito.fold.parts import ClassPart, Part
+from tito.fold.statements import Statement, read
+from tito.percent import Cell
+
+_KEPT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Assign, ast.AnnAssign, ast.AugAssign)
+_MODULE_NAMES = ("__name__", "__doc__", "__file__")
+
+
+@dataclass(frozen=True)
+class FoldInput:
+    """What a lesson gives to the package: its exported cells, and the text of its supplied modules by name.
+
+    `title` is the first line of the exported file. A cell's number is its mark `cell`, else its place in its file.
+    Cells whose role is not imports, exercise, twin or supplied are the student's own.
+    """
+
+    name: str
+    title: str
+    cells: Sequence[Cell]
+    supplied: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class File:
+    """One file of the package. `handed` are the imports that it hands on, from its lesson's supplied modules."""
+
+    name: str
+    title: str
+    imports: dict[str, Import] = field(default_factory=dict)
+    handed: list[Import] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+
+    def pieces(self) -> Iterator[Part]:
+        """All parts, and the members of classes."""
+        return (piece for part in self.parts for piece in part.pieces())
+
+    def defined(self) -> dict[str, Part]:
+        """The file's own top-level names."""
+        return {name: part for part in self.parts for name in part.names}
+
+    def public(self) -> list[str]:
+        """What the file offers: names handed on, and its own without an underscore that no student added."""
+        own = [name for name, part in self.defined().items() if not name.startswith("_") and not part.added]
+        return list(dict.fromkeys([item.bound for item in self.handed] + own))
+
+    def needed_imports(self) -> set[Import]:
+        """The imports that something in the file uses, and those handed on."""
+        used = {name for piece in self.pieces() for name in piece.uses.all()}
+        return {item for name, item in self.imports.items() if name in used} | set(self.handed)
+
+    def identity(self, name: str) -> tuple[str, str] | None:
+        """What a name means in this file, as (module, name there); None when it means nothing."""
+        if name in self.defined():
+            return f"{PACKAGE}.{self.name}", name
+        if name in self.imports:
+            return self.imports[name].module, self.imports[name].name
+        known = hasattr(builtins, name) or name in _MODULE_NAMES
+        return ("builtins", name) if known else None
+
+
+class Package:
+    """All files so far. `note` collects one line for every statement that is left out."""
+
+    def __init__(self, notes: list[str]) -> None:
+        self.files: dict[str, File] = {}
+        self.supplied: dict[str, str] = {}
+        self.homes: dict[str, str] = {}  # public name -> the module that defines it
+        self.notes = notes
+
+    def add(self, lesson: FoldInput) -> None:
+        """Sort one lesson's statements into the files. Raises FoldError."""
+        file = self.files[lesson.name] = File(lesson.name, lesson.title)
+        for module, source in lesson.supplied.items():
+            self._supply(file, module, source)
+        for cell in lesson.cells:
+            for statement in read(cell, lesson.name):
+                self._sort(file, statement)
+
+    def _supply(self, file: File, module: str, source: str) -> None:
+        self.supplied[module] = source
+        for name in public_names(source):
+            item = Import(f"{PACKAGE}.{module}", name)
+            file.handed.append(item)
+            file.imports[name] = item
+            self.homes[name] = module
+
+    def _sort(self, file: File, statement: Statement) -> None:
+        node = statement.node
+        patch = patches.read(statement)
+        attribute = self._class_attribute(file, statement)
+        if patch:
+            owner = self._owner(file, statement, patch.owner)
+            owner.put(patch.member(owner))
+        elif attribute:
+            owner = self._owner(file, statement, patches.owner_name(attribute))
+            owner.put(patches.attribute(statement, attribute, owner))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            for item in imports.read(node):
+                self._import(file, statement, item)
+        elif isinstance(node, _KEPT):
+            self._define(file, statement)
+        else:
+            self._leave_out(statement)
+
+    def _class_attribute(self, file: File, statement: Statement) -> ast.Attribute | None:
+        """What the statement assigns to, where that is an attribute of anything but a plain value of this file."""
+        for target in patches.attribute_targets(statement):
+            part = file.defined().get(patches.owner_name(target))
+            if part is None or isinstance(part, ClassPart):
+                return target
+        return None
+
+    def _owner(self, file: File, statement: Statement, name: str) -> ClassPart:
+        """The class that a patch means, in whatever file it stands."""
+        item = file.imports.get(name)
+        wanted = item.name if item else name
+        places = [self.files[item.inside]] if item and item.inside in self.files else [file]
+        for place in places:
+            part = place.defined().get(wanted)
+            if isinstance(part, ClassPart):
+                return part
+        why = f"{name} is no class of the package that this cell can see; define it above, or import it from {PACKAGE}"
+        raise statement.refuse(name, why)
+
+    def _define(self, file: File, statement: Statement) -> None:
+        """Add a part; a function that comes again replaces the first."""
+        part = parts.from_statement(statement)
+        old = file.defined().get(part.name)
+        if isinstance(part, ClassPart):
+            self._refuse_second_class(part, statement)
+        for name in part.names:
+            file.imports.pop(name, None)
+            self.homes.setdefault(name, file.name)
+        if old is not None and old.names == part.names and part.kind == old.kind == "def":
+            part.added = part.added and old.added
+            file.parts[file.parts.index(old)] = part
+        else:
+            file.parts.append(part)
+
+    def _refuse_second_class(self, part: ClassPart, statement: Statement) -> None:
+        for file in self.files.values():
+            old = file.defined().get(part.name)
+            if old is not None:
+                where = f"cell {old.origin.cell} of {file.name}"
+                why = f"class {part.name} is defined in {where} already; patch that one, or choose another name"
+                raise statement.refuse(part.name, why)
+
+    def _import(self, file: File, statement: Statement, item: Import) -> None:
+        if item.root in ("tito", "__future__"):
+            return
+        if item.name == "*" or item.root == "" or (item.root == PACKAGE and not item.name):
+            wrong = item.name or item.module
+            why = f"{wrong} cannot be followed by the export; import single names, as in from {PACKAGE} import Tensor"
+            raise statement.refuse(wrong, why)
+        file.imports[item.bound] = self._at_home(file, statement, item) if item.root == PACKAGE else item
+
+    def _at_home(self, file: File, statement: Statement, item: Import) -> Import:
+        """The import from the file that defines the name: `from tinytorch import Tensor` would import in a circle."""
+        place = self.files.get(item.inside)
+        if item.inside in self.supplied or (place and place is not file and item.name in place.defined()):
+            return item
+        home = self.homes.get(item.name)
+        if home is None or home == file.name:
+            why = f"{item.module} has no {item.name} that an earlier lesson exports; correct the import"
+            raise statement.refuse(item.name, why)
+        return Import(f"{PACKAGE}.{home}", item.name, item.alias)
+
+    def _leave_out(self, statement: Statement) -> None:
+        first = statement.lines[statement.node.lineno - 1].strip()
+        line = statement.line + statement.node.lineno
+        self.notes.append(f"{statement.lesson}, cell {statement.cell}, line {line}: left out of the package: {first}")
+
+
+def public_names(source: str) -> list[str]:
+    """What a supplied module offers: its `__all__`, else its top-level names without an underscore."""
+    body = ast.parse(source).body
+    for node in body:
+        if isinstance(node, ast.Assign) and bound_by(node) == ("__all__",):
+            return list(ast.literal_eval(node.value))
+    return [name for node in body for name in bound_by(node) if not name.startswith("_")]
+
+
+def own_imports(source: str) -> list[str]:
+    """The files of our own package that a supplied module imports, wherever in its text."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found += [item.inside or item.module for item in imports.read(node) if item.root in (PACKAGE, "")]
+    return found

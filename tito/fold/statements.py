@@ -1,0 +1,79 @@
+"""Cells -> statements: IPython's own lines go, each statement keeps its text and the comments that belong to it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tito import pycell
+from tito.errors import UserError
+from tito.fold import text
+from tito.percent import Cell
+from tito.pycell import CellError, PythonCell
+
+EXPORTED_ROLES = ("imports", "exercise", "twin", "supplied")
+
+
+class FoldError(UserError):
+    """A text that cannot become part of the package: which lesson, cell, line and name, and what to do."""
+
+    def __init__(self, lesson: str, cell: int, line: int, name: str, why: str) -> None:
+        super().__init__(f"{lesson}, cell {cell}, line {line}: {why}")
+        self.lesson, self.cell, self.line, self.name = lesson, cell, line, name
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One statement of a cell. `lines` is its text, `node` the tree of that text, `line` how many lines come before.
+
+    `added` says that the student added the cell; `apart` that a blank line stands before the statement.
+    """
+
+    lesson: str
+    cell: int
+    added: bool
+    apart: bool
+    line: int
+    lines: tuple[str, ...]
+    node: ast.stmt
+
+    def refuse(self, name: str, why: str, line: int | None = None) -> FoldError:
+        """The error that names this statement's cell, and `line` of its text (else its first line of code)."""
+        return FoldError(self.lesson, self.cell, self.line + (line or self.node.lineno), name, why)
+
+
+def read(cell: Cell, lesson: str) -> list[Statement]:
+    """The statements of one cell, in order; none of a text cell. Raises FoldError where code is no Python."""
+    if cell.kind != "code":
+        return []
+    number = cell.marks.get("cell", cell.number)
+    source = cell.source.replace("\r\n", "\n")
+    python = pycell.read(source)
+    error = python.error or _late_error(python)
+    if error:
+        why = f"{error.text} is no Python ({error.message}); mend the cell first"
+        raise FoldError(lesson, number, error.line, error.text, why)
+    lines = [_kept(*pair) for pair in zip(source.split("\n"), python.source.split("\n"), strict=True)]
+    added = cell.role not in EXPORTED_ROLES
+    chunks = text.split(lines, ast.parse("\n".join(lines)).body)
+    return [Statement(lesson, number, added, c.apart, c.line, tuple(c.text), _parse(c.text)) for c in chunks]
+
+
+def _late_error(python: PythonCell) -> CellError | None:
+    """What the parser lets through and the compiler refuses, as `return` outside a function."""
+    try:
+        compile(python.source, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    except SyntaxError as error:
+        line = error.lineno or 1
+        return CellError(line, python.source.split("\n")[line - 1].strip(), error.msg)
+    return None
+
+
+def _kept(line: str, python: str) -> str:
+    """The line as it is; where IPython's command was taken out, nothing, or the `pass` that fills its block."""
+    return line if line == python else python.partition("#")[0].rstrip()
+
+
+def _parse(lines: Sequence[str]) -> ast.stmt:
+    return ast.parse("\n".join(lines)).body[0]
