@@ -64,8 +64,9 @@ def report(title: str, rows: list[Row], pictures: list[str], chosen: argparse.Na
     print(f"{title}, seeds from {chosen.seed}")
     for row in rows:
         mark = {True: "ok", False: "FAIL", None: "--"}[row.passed]
-        print(f"  {mark:5}{row.name:41}{row.text:>13}  {row.line}".rstrip())
-    print(f"{'Passed' if passed else 'Not passed'} in {seconds:.1f} s. Pictures: {', '.join(pictures)}")
+        print(f"  {mark:5}{row.name:39}{row.text:>11}  {row.line}".rstrip())
+    print(f"{'Passed' if passed else 'Not passed'} in {seconds:.1f} s.")
+    print("Pictures:", " ".join(pictures))
     return 0 if passed else 1
 
 

@@ -125,7 +125,7 @@ def main() -> int:
     rows = [
         judge("XOR, 2-4-1: runs that learn it", learned, "at least 9 of 10", learned >= 9, f"{learned} of {XOR_SEEDS}"),
         Row("XOR, 2-2-1: runs that get stuck", stuck, f"{stuck} of {XOR_SEEDS}"),
-        judge("loss: 3 + 1 rows a step against 4 at once", apart, "within 0.001", apart < 1e-3, f"{apart:.1e}"),
+        judge("loss of 3 + 1 rows a step against 4", apart, "within 0.001", apart < 1e-3, f"{apart:.1e}"),
         judge("slope of the loss against backward's", slope, "within 1 %", slope < 0.01, f"{100 * slope:.2f} % off"),
         judge("digits: random 360, mean", right.mean(), "at least 97 %", right.mean() >= 0.97),
         judge("digits: random 360, lowest run", right.min(), "at least 96 %", right.min() >= 0.96),
