@@ -149,8 +149,14 @@ def _lesson_commands(commands: Commands) -> None:
 def _other_commands(commands: Commands) -> None:
     milestone = _add(commands, "milestone", "run a program from history on your package")
     milestone.add_argument("id", metavar="ID", nargs="?", help="else a list of them")
-    milestone.add_argument("--seed", type=int, metavar="N", help="the seed that its drawing starts from")
+    milestone.add_argument("--seed", type=_seed, metavar="N", help="the seed that its drawing starts from")
     milestone.add_argument("--json", action="store_true", help="for programs")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 up, not {text!r}")
+    return int(text)
 
 
 def _dev_commands(commands: Commands) -> None:

@@ -115,7 +115,7 @@ def _joined(outcomes: Sequence[Outcome], colour: bool) -> list[str]:
 
 def _failure(failure: Outcome, room: int, colour: bool) -> list[str]:
     head = f"{label('FAIL', colour)}{failure.check:<10} {place(failure)}".rstrip()
-    return [head, "", *(f"{INDENT}{line}".rstrip() for line in _block(failure, room - 2))]
+    return [head if colour else cut(head), "", *(f"{INDENT}{line}".rstrip() for line in _block(failure, room - 2))]
 
 
 def place(outcome: Outcome) -> str:

@@ -169,8 +169,9 @@ class Child:
             _pipe(self.process.stdin).close()
 
     def _read_events(self) -> None:
-        for line in _pipe(self.process.stdout):
-            self.events.put(json.loads(line))
+        with _pipe(self.process.stdout) as pipe:
+            for line in pipe:
+                self.events.put(json.loads(line))
         self.events.put(None)
 
     def _events_in_time(self) -> Iterator[Event]:
@@ -240,15 +241,20 @@ class Printed:
 
     def _read(self) -> None:
         rest = b""
-        while data := os.read(self.pipe.fileno(), 1 << 16):
-            *done, rest = (rest + data).split(self.mark)
-            for piece in done:
-                self._keep(piece)
-                self.pieces.append(bytearray())
-            settled = max(0, len(rest) - len(self.mark))  # the end may be the beginning of a mark
-            self._keep(rest[:settled])
-            rest = rest[settled:]
+        with self.pipe:
+            while data := os.read(self.pipe.fileno(), 1 << 16):
+                rest = self._take(rest + data)
         self._keep(rest)
+
+    def _take(self, data: bytes) -> bytes:
+        """Put the data into pieces, but for the end, which may be the beginning of a mark."""
+        *done, rest = data.split(self.mark)
+        for piece in done:
+            self._keep(piece)
+            self.pieces.append(bytearray())
+        settled = max(0, len(rest) - len(self.mark))
+        self._keep(rest[:settled])
+        return rest[settled:]
 
     def _keep(self, data: bytes) -> None:
         self.pieces[-1] += data[: max(0, KEPT - len(self.pieces[-1]))]

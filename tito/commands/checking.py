@@ -48,6 +48,12 @@ def digest_of(path: Path) -> str:
 
 
 def _remember(workspace: Workspace, result: Result, digest: str) -> None:
-    open_ = [outcome.exercise for outcome in result.outcomes if outcome.status != "ok"]
-    found = {"passed": result.passed, "of": len(result.outcomes), "next": open_[0] if open_ else "", "digest": digest}
+    found = {"passed": result.passed, "of": len(result.outcomes), "next": _first_open(result), "digest": digest}
     workspace.remember("tests", result.id, found)
+
+
+def _first_open(result: Result) -> str:
+    """The exercise to work at: the first that fails or is to do, else whatever is in the way; "" when all are ok."""
+    ranks = {"FAIL": 0, "todo": 0, "waits": 1, "not run": 1}
+    left = sorted((outcome for outcome in result.outcomes if outcome.status != "ok"), key=lambda one: ranks[one.status])
+    return left[0].waits_for or left[0].exercise if left else ""
