@@ -101,6 +101,7 @@ def test_unit_create():
     check("Tensor([[1.5, 2], [3, 4]]).data", want=[[1.5, 2.0], [3.0, 4.0]])
     check("Tensor([1, 2, 3]).data", want=[1, 2, 3])
     check("Tensor([0.5], dtype='float64').data", want=np.array([0.5]), dtype="float64")
+    check("Tensor([1, 2], dtype='float32').data", want=[1.0, 2.0])
     check("Tensor(7.0).data.shape", want=())
     raises("Tensor(['a', 'b'])", TypeError, match="numbers")
 
@@ -121,6 +122,7 @@ def test_unit_create_copies():
     values = draw.uniform(-1, 1, (4,))
     check(change_the_source(values.copy()), want=values)
     check(change_the_source(values.astype(np.float32)), want=values.astype(np.float32))
+    check(change_the_source(np.array([3, 1, 2])), want=[3, 1, 2])
     check("Tensor([True, False]).data", want=[True, False])
     check("Tensor(np.array([1, 2], dtype=np.uint8)).data", want=np.array([1, 2], np.uint8), dtype="uint8")
     check("Tensor(Tensor([[1.5]])).data", want=[[1.5]])
@@ -494,7 +496,8 @@ class Pow(Operation):
 @patch
 def __pow__(self: Tensor, exponent: float) -> Tensor:
     if not isinstance(exponent, (int, float)):
-        raise TypeError(f"pow: the exponent must be a number, got {type(exponent).__name__}; use (a.log() * b).exp()")
+        kind = type(exponent).__name__
+        raise TypeError(f"pow: the exponent must be a number, got {kind}; for a tensor use (a.log() * b).exp()")
     return Pow(exponent).apply(self)
 
 
@@ -650,6 +653,8 @@ test_unit_matmul()
 def test_unit_matmul_batches():
     a, b = draw.integers(-5, 5, (2, 3, 4)), draw.integers(-5, 5, (4, 2))
     check("Tensor(a) @ Tensor(b)", want=np.einsum("bij,jk->bik", a, b), a=a, b=b)
+    c = draw.integers(-5, 5, (2, 4, 5))
+    check("Tensor(a) @ Tensor(c)", want=np.einsum("bij,bjk->bik", a, c), a=a, c=c)
     raises("Tensor(a) @ Tensor(a)", ValueError, match="inner sizes", a=a)
 
 
@@ -788,7 +793,7 @@ def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
     ### BEGIN SOLUTION
     if self.data.size == 0:
         raise ValueError(f"argmax: nothing to take the largest of in shape {self.shape} over dim {dim}")
-    return Tensor(self.data.argmax(axis=dim, keepdims=keepdim))
+    return Tensor(np.argmax(self.data, axis=dim, keepdims=keepdim))
     ### END SOLUTION
 
 
@@ -1004,7 +1009,9 @@ test_unit_permute_drawn()
 # %% check="transpose" points=2
 def test_unit_transpose():
     check("Tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1)", want=[[1, 4], [2, 5], [3, 6]])
-    check("Tensor(np.arange(24).reshape(2, 3, 4)).transpose(0, -1)", want=np.einsum("abc->cba", np.arange(24).reshape(2, 3, 4)))
+    cube = np.arange(24).reshape(2, 3, 4)
+    check("Tensor(cube).transpose(0, 1)", want=np.einsum("abc->bac", cube), cube=cube)
+    check("Tensor(cube).transpose(-1, 1)", want=np.einsum("abc->acb", cube), cube=cube)
 
 
 test_unit_transpose()
@@ -1133,6 +1140,7 @@ def accuracy(scores: Tensor, labels: Tensor) -> float:
 # %% check="accuracy" points=3
 def test_unit_accuracy():
     check("accuracy(Tensor([[3, 9, 4], [8, 1, 5]]), Tensor([1, 2]))", want=0.5)
+    check("type(accuracy(Tensor([[1, 2]]), Tensor([1]))).__name__", want="float")
     check("accuracy(Tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), Tensor([1, 0, 1, 1]))", want=0.75)
 
 

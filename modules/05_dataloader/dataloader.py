@@ -1,0 +1,600 @@
+# %% [markdown]
+# # 05 Data loading
+#
+# Training looks at a few samples at a time, in a new order each time round. Three of six samples, picked by one index:
+
+# %% imports
+from tito.notebook import check, draw, patch, probe, raises
+from collections.abc import Iterator, Sequence
+from functools import partial
+from timeit import timeit
+import tracemalloc
+from typing import Any
+
+import numpy as np
+
+from tinytorch.tensor import Generator, Tensor
+
+# %%
+rows = Tensor([[0, 1], [10, 11], [20, 21], [30, 31], [40, 41], [50, 51]])
+rows[np.array([4, 0, 3])]
+
+# %% [markdown]
+# That is a batch: rows 4, 0 and 3, copied out by NumPy in one go. In this lesson you build what decides which rows, so
+# that every sample comes once an epoch, in an order that you can have again tomorrow.
+#
+# ## Samples by number
+#
+# A dataset knows how many samples it has and gives sample `i`: two methods, which a subclass writes. Supplied:
+
+# %% supplied="Dataset"
+class Dataset:
+    """Samples by number. A subclass has `__len__`, and `__getitem__` that takes an integer and gives a tuple."""
+
+    def __len__(self) -> int:
+        raise TypeError(f"{type(self).__name__}: a Dataset needs a method __len__, the number of its samples")
+
+    def __getitem__(self, index: Any) -> Any:
+        raise TypeError(f"{type(self).__name__}: a Dataset needs a method __getitem__, one sample by its number")
+
+
+def stack_samples(values: Sequence[Any]) -> Tensor:
+    """Tensors, arrays or numbers, n of one shape, as one tensor. `(...) -> (n, ...)`
+
+    Raises ValueError when their shapes differ.
+    """
+    arrays = [value.data if isinstance(value, Tensor) else Tensor(value).data for value in values]
+    shapes = sorted({array.shape for array in arrays})
+    if len(shapes) > 1:
+        raise ValueError(f"batch: samples differ in shape: {shapes}; bring them to one shape first")
+    return Tensor.wrap(np.stack(arrays))
+
+
+# %% [markdown]
+# Here is a dataset that holds nothing at all and works out each sample when it is asked: a number and its square.
+
+# %%
+class Squares(Dataset):
+    def __len__(self) -> int:
+        return 1000
+
+    def __getitem__(self, index: int) -> tuple[int, int]:
+        return index, index**2
+
+
+Squares()[7]
+
+# %% [markdown]
+# ## Gather a batch
+#
+# A batch turns samples sideways: the first parts of all of them in one tensor, the second parts in another. Write it for
+# any dataset, slow and obvious: ask for each sample, then stack. `stack_samples` makes one tensor of a column:
+
+# %%
+stack_samples([7, 3, 5]), stack_samples([[1.5, 2], [3, 4]])
+
+# %% [markdown]
+# **Shapes** samples `((D,), ())`, B of them, give `((B, D), (B,))`
+#
+# **By hand** samples 7 and 3 of Squares are (7, 49) and (3, 9); the batch is `[7 3]` and `[49 9]`.
+
+# %% exercise="gather" points=4
+@patch
+def gather(self: Dataset, indices: np.ndarray) -> Any:
+    """The samples at `indices` as one batch: a tuple of tensors `(B, ...)`, one for each part of a sample.
+
+    A sample is a tuple or a list of parts; samples that are single things give a single tensor `(B, ...)`.
+    Every sample is asked for by a Python integer, once, in the order of `indices`.
+    About 4 lines.
+    """
+    ### BEGIN SOLUTION
+    samples = [self[int(i)] for i in indices]
+    if not isinstance(samples[0], (tuple, list)):
+        return stack_samples(samples)
+    return tuple(stack_samples(column) for column in zip(*samples, strict=True))
+    ### END SOLUTION
+
+
+# %% check="gather" points=3
+@probe
+def batch_of(samples, indices):
+    class Listed(Dataset):
+        def __getitem__(self, index):
+            return samples[index]
+
+    return Listed().gather(np.array(indices))
+
+
+def test_unit_gather():
+    check(batch_of([(0, 10), (1, 11), (2, 12)], [2, 0]), want=([2, 0], [12, 10]))
+    check(batch_of([([0.5, 1.5], 3), ([2.5, 3.5], 7), ([4.5, 5.5], 1)], [1]), want=([[2.5, 3.5]], [7]))
+    check(batch_of([(1, 2, 3), (4, 5, 6)], [0, 1]), want=([1, 4], [2, 5], [3, 6]))
+    check(batch_of([5, 6, 7], [2, 2, 1]), want=[7, 7, 6], says="A sample that is no tuple gives one tensor.")
+
+
+test_unit_gather()
+
+# %% check="gather asks" points=1 hidden=true
+# Samples are asked for once, by Python integers; a list serves for a tuple; float64 tensors stay float64.
+### BEGIN HIDDEN TESTS
+@probe
+def asked(indices):
+    seen = []
+
+    class Watched(Dataset):
+        def __getitem__(self, index):
+            seen.append((type(index).__name__, index))
+            return [Tensor([index, 0.5], dtype="float64"), np.float64(index)]
+
+    return seen, Watched().gather(np.array(indices))
+
+
+def test_unit_gather_asks():
+    seen, batch = asked([3, 1])
+    check(seen, want=[("int", 3), ("int", 1)])
+    check(batch[0], want=[[3.0, 0.5], [1.0, 0.5]], dtype="float64")
+    check(batch[1], want=[3.0, 1.0])
+
+
+test_unit_gather_asks()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** the same is `default_collate([dataset[i] for i in indices])`; it gives a list where ours gives a tuple, and takes dicts and strings too.
+
+# %% [markdown]
+# ## All samples in memory
+#
+# Most data of this course fits in memory as whole tensors, one row a sample. Then a batch needs no loop: one index
+# operation on each tensor, as in the first cell.
+#
+# **Shapes** tensors `(N, ...)` and `(N, ...)`; `dataset[i]` drops the first dimension, `dataset[[4, 0, 3]]` makes it 3
+#
+# **By hand** of `[[0 1] [10 11] [20 21]]` and `[5 6 7]`, sample 2 is `[20 21]` and 7.
+
+# %% exercise="tensor_dataset" points=5
+class TensorDataset(Dataset):
+    """Rows of tensors that belong together: `(N, ...)`, `(N, ...)`. An index gives a tuple with a tensor of each.
+
+    Raises TypeError for what is no tensor; ValueError, with the sizes, when first sizes differ or there are none.
+    About 8 lines in all.
+    """
+
+    def __init__(self, *tensors: Tensor) -> None:
+        ### BEGIN SOLUTION
+        for tensor in tensors:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"TensorDataset: needs tensors, got {type(tensor).__name__}; write Tensor(array)")
+        sizes = [len(tensor) for tensor in tensors]
+        if len(set(sizes)) != 1:
+            raise ValueError(f"TensorDataset: needs tensors of one first size, got sizes {sizes}")
+        self.tensors = tensors
+        ### END SOLUTION
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        """One sample for an integer; several, along the first dimension, for a slice or integers in an array."""
+        ### BEGIN SOLUTION
+        return tuple(tensor[index] for tensor in self.tensors)
+        ### END SOLUTION
+
+    def gather(self, indices: np.ndarray) -> tuple[Tensor, ...]:
+        """The batch of these samples, by one index operation on each tensor."""
+        ### BEGIN SOLUTION
+        return self[indices]
+        ### END SOLUTION
+
+
+# %% check="tensor_dataset" points=4
+def test_unit_tensor_dataset():
+    pairs = "TensorDataset(Tensor([[0, 1], [10, 11], [20, 21]]), Tensor([5.0, 6.0, 7.0]))"
+    check(f"{pairs}[2]", want=([20, 21], 7.0))
+    check(f"{pairs}[[2, 0]]", want=([[20, 21], [0, 1]], [7.0, 5.0]))
+    check(f"{pairs}.gather(np.array([1, 1, 2]))", want=([[10, 11], [10, 11], [20, 21]], [6.0, 6.0, 7.0]))
+    check("len(TensorDataset(Tensor([[1, 2], [3, 4], [5, 6]])))", want=3)
+    raises("TensorDataset(Tensor([1, 2, 3]), Tensor([1, 2]))", ValueError, match="3.*2")
+    raises("TensorDataset()", ValueError)
+    raises("TensorDataset(np.zeros((3, 2)))", TypeError)
+
+
+test_unit_tensor_dataset()
+
+# %% check="tensor_dataset batches" points=1 hidden=true
+# Slices; batches equal to those of the slow way, without a sample asked for alone; the sizes stand in the message.
+### BEGIN HIDDEN TESTS
+@probe
+def slow_and_fast(x, y, indices):
+    asked = []
+
+    class Watched(TensorDataset):
+        def __getitem__(self, index):
+            asked.append(np.ndim(index))
+            return super().__getitem__(index)
+
+    fast = Watched(Tensor(x), Tensor(y)).gather(indices)
+    return fast, asked.count(0), Dataset.gather(TensorDataset(Tensor(x), Tensor(y)), indices)
+
+
+def test_unit_tensor_dataset_batches():
+    x, y, indices = draw.normal((6, 2)), draw.integers(0, 9, (6,)), draw.integers(0, 6, (4,))
+    fast, asked_alone, slow = slow_and_fast(x, y, indices)
+    check(fast, want=slow)
+    check(asked_alone, want=0, says="A batch is one index operation, not one a sample.")
+    check("TensorDataset(Tensor(x), Tensor(y))[1:3]", want=(x[1:3].astype(np.float32), y[1:3]), x=x, y=y)
+    raises("TensorDataset(Tensor([[1, 2]]), Tensor([[1], [2], [3]]), Tensor([[1]]))", ValueError, match="3")
+
+
+test_unit_tensor_dataset_batches()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** `TensorDataset(x, y)[2]` is the same; tensors of differing first sizes raise AssertionError there, ours ValueError.
+
+# %% [markdown]
+# ## The loader and its length
+#
+# The loader keeps the settings. What it remembers of the past is one integer, `position`: how many batches have been
+# handed out since the beginning. Everything else follows from that and the settings. Trace it:
+
+# %% supplied="DataLoader"
+class DataLoader:
+    """Batches of a dataset. Batch g depends on the settings and g alone: g counts on through the epochs from 0.
+
+    Raises TypeError when the dataset is no Dataset, TypeError or ValueError when batch_size is no integer from 1 up.
+    """
+
+    def __init__(
+        self, dataset: Dataset, batch_size: int = 1, shuffle: bool = False, drop_last: bool = False, seed: int = 0
+    ) -> None:
+        if not isinstance(dataset, Dataset):
+            kind = type(dataset).__name__
+            raise TypeError(f"DataLoader: needs a Dataset, got {kind}; write TensorDataset(inputs, targets)")
+        if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
+            raise TypeError(f"DataLoader: batch_size must be an integer, got {batch_size!r}")
+        if batch_size < 1:
+            raise ValueError(f"DataLoader: batch_size must be 1 or more, got {batch_size}")
+        self.dataset, self.batch_size = dataset, int(batch_size)
+        Generator(seed)  # a wrong seed is refused here, not at the first batch
+        self.shuffle, self.drop_last, self.seed = shuffle, drop_last, seed
+        self.position = 0
+
+
+# %% [markdown]
+# How many batches does an epoch have? Samples seldom divide evenly: the last batch is short, unless `drop_last`
+# leaves it out.
+#
+# **Shapes** `N samples, batches of B -> one integer`
+#
+# **By hand** 7 samples in batches of 3 are 3 + 3 + 1: three batches, two with drop_last; 6 samples are two either way.
+
+# %% exercise="length" points=2
+@patch
+def __len__(self: DataLoader) -> int:
+    """How many batches an epoch has. A short last one counts unless `drop_last`. About 2 lines."""
+    ### BEGIN SOLUTION
+    whole, rest = divmod(len(self.dataset), self.batch_size)
+    return whole + 1 if rest and not self.drop_last else whole
+    ### END SOLUTION
+
+
+# %% check="length" points=2
+def test_unit_length():
+    for n, size, whole, short in ((7, 3, 2, 3), (6, 3, 2, 2), (2, 5, 0, 1), (0, 5, 0, 0)):
+        rows = f"TensorDataset(Tensor(np.arange({n})))"
+        check(f"len(DataLoader({rows}, batch_size={size}))", want=short)
+        check(f"len(DataLoader({rows}, batch_size={size}, drop_last=True))", want=whole)
+
+
+test_unit_length()
+
+# %% [markdown]
+# **In PyTorch** `len(loader)` is the same for a dataset of known length; for a stream without one it is an error there.
+
+# %% [markdown]
+# ## An order for each epoch
+#
+# An order is a permutation of the sample numbers. Drawn from one long stream, epoch 5 depends on all that was drawn
+# before it. Drawn from a stream named by its epoch, it depends on the seed and the 5:
+
+# %%
+Generator(0).split("epoch 5").permutation(6), Generator(0).split("epoch 6").permutation(6)
+
+# %% [markdown]
+# Run that cell twice: `split` draws nothing, so the same name gives the same numbers.
+#
+# **Shapes** `an epoch -> (N,) of int64`, every number from 0 to N - 1 once
+#
+# **By hand** without shuffle the order of 4 samples is `[0 1 2 3]` in every epoch.
+
+# %% exercise="order" points=3
+@patch
+def draw_order(self: DataLoader, epoch: int) -> np.ndarray:
+    """Sample numbers in the order of this epoch, int64 `(N,)`: 0 to N - 1, shuffled if the loader shuffles.
+
+    Shuffled, it is the permutation that the stream "epoch 0", "epoch 1", ... of Generator(self.seed) draws first.
+    About 3 lines.
+    """
+    ### BEGIN SOLUTION
+    if not self.shuffle:
+        return np.arange(len(self.dataset))
+    return Generator(self.seed).split(f"epoch {epoch}").permutation(len(self.dataset))
+    ### END SOLUTION
+
+
+# %% check="order" points=3
+@probe
+def stream(seed, epoch, n):
+    return Generator(seed).split(f"epoch {epoch}").permutation(n)
+
+
+def test_unit_order():
+    rows = "TensorDataset(Tensor(np.arange(10)))"
+    check(f"DataLoader({rows}, batch_size=3).draw_order(4)", want=np.arange(10))
+    check(f"np.sort(DataLoader({rows}, 3, shuffle=True).draw_order(0))", want=np.arange(10), says="Each sample once.")
+    check(f"DataLoader({rows}, 3, shuffle=True).draw_order(0)", want=stream(0, 0, 10))
+    check(f"DataLoader({rows}, 3, shuffle=True, seed=6).draw_order(2)", want=stream(6, 2, 10))
+
+
+test_unit_order()
+
+# %% [markdown]
+# **In PyTorch** `RandomSampler(dataset, generator=g)` draws each order from where `g` stands then; ours from the epoch's number, so any epoch can be had alone.
+#
+# All batches of an epoch share its order. Drawing it anew for each batch can cost more than the batch, so the last one
+# drawn is kept, beside what it was drawn from. That is no state: without it every result is the same. Supplied:
+
+# %% supplied="DataLoader.order"
+DataLoader._drawn: tuple[Any, np.ndarray] | None = None
+
+
+@patch
+def order(self: DataLoader, epoch: int) -> np.ndarray:
+    """As `draw_order`, which is asked once an epoch. Read-only, since all batches of the epoch share it."""
+    key = (epoch, len(self.dataset), self.shuffle, self.seed)
+    drawn = self._drawn
+    if drawn is None or drawn[0] != key:
+        drawn = self._drawn = (key, self.draw_order(epoch))
+        drawn[1].setflags(write=False)
+    return drawn[1]
+
+
+# %% [markdown]
+# ## Any batch, by its number
+#
+# The numbers run on through the epochs: with 3 batches each, batch 7 is number 1 of epoch 2. That division is solved:
+
+# %% twin="DataLoader.locate"
+@patch
+def locate(self: DataLoader, g: int) -> tuple[int, int]:
+    """The epoch of batch `g`, and its number within that epoch; all three count from 0.
+
+    Raises ValueError when g is negative, or when an epoch has no batch.
+    """
+    if g < 0:
+        raise ValueError(f"DataLoader: batches are numbered from 0, got {g}")
+    if len(self) == 0:
+        settings = f"batch_size={self.batch_size}, drop_last={self.drop_last}"
+        raise ValueError(f"DataLoader: {len(self.dataset)} samples make no batch with {settings}; add samples")
+    return divmod(g, len(self))
+
+
+# %%
+DataLoader(Squares(), batch_size=400).locate(7)
+
+# %% [markdown]
+# Now the batch itself: find its epoch, take its part of that epoch's order, gather. No memory, so batch 7 is the same
+# whether or not the seven before it were seen.
+#
+# **Shapes** `a batch number -> what gather gives: ((B, ...), (B, ...))`
+#
+# **By hand** 7 samples in batches of 3, not shuffled: batch 0 is `[0 1 2]`, batch 2 is `[6]`, batch 4 is `[3 4 5]`.
+
+# %% exercise="batch_at" points=5
+@patch
+def batch_at(self: DataLoader, g: int) -> Any:
+    """Batch `g`, which is batch `g % len(self)` of epoch `g // len(self)`. `position` stays where it is.
+
+    Raises ValueError when g is negative, or when an epoch has no batch.
+    About 3 lines.
+    """
+    ### BEGIN SOLUTION
+    epoch, i = self.locate(g)
+    start = i * self.batch_size
+    return self.dataset.gather(self.order(epoch)[start : start + self.batch_size])
+    ### END SOLUTION
+
+
+# %% check="batch_at" points=3
+@probe
+def shuffled(seed, epoch, n):
+    return Generator(seed).split(f"epoch {epoch}").permutation(n)
+
+
+def test_unit_batch_at():
+    seven = "TensorDataset(Tensor(np.arange(7)))"
+    check(f"DataLoader({seven}, 3).batch_at(0)", want=([0, 1, 2],))
+    check(f"DataLoader({seven}, 3).batch_at(2)", want=([6],), says="The last batch is short.")
+    check(f"DataLoader({seven}, 3).batch_at(4)", want=([3, 4, 5],), says="Batch 3 is the first of epoch 1.")
+    check(f"DataLoader({seven}, 3, drop_last=True).batch_at(3)", want=([3, 4, 5],))
+    check(f"DataLoader({seven}, 3, shuffle=True, seed=5).batch_at(7)", want=(shuffled(5, 2, 7)[3:6],))
+    raises(f"DataLoader({seven}, 3).batch_at(-1)", ValueError, match="-1")
+    raises(f"DataLoader({seven}, 8, drop_last=True).batch_at(0)", ValueError, match="no batch")
+
+
+test_unit_batch_at()
+
+# %% check="batch_at alone" points=2 hidden=true
+# Any dataset serves; every sample comes once an epoch; a batch depends on nothing but its number; position stays.
+### BEGIN HIDDEN TESTS
+@probe
+def stacked(g):
+    class Quarters(Dataset):
+        def __len__(self):
+            return 10
+
+        def __getitem__(self, index):
+            return [index / 4, 1.0], index
+
+    return DataLoader(Quarters(), 4).batch_at(g)
+
+
+@probe
+def batches(numbers, **settings):
+    loader = DataLoader(TensorDataset(Tensor(np.arange(20))), 3, shuffle=True, **settings)
+    return [loader.batch_at(g)[0] for g in numbers], loader.position
+
+
+def test_unit_batch_at_alone():
+    check(stacked(2), want=([[2.0, 1.0], [2.25, 1.0]], [8, 9]))
+    check(np.sort(np.concatenate(batches([21, 22, 23, 24, 25, 26, 27])[0])), want=np.arange(20))
+    check(len(set(np.concatenate(batches([6, 7, 8, 9, 10, 11], drop_last=True)[0]).tolist())), want=18)
+    (*_, last), position = batches([11, 2, 40, 25])
+    check(last, want=batches([25])[0][0])
+    check(position, want=0)
+
+
+test_unit_batch_at_alone()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** there is no `batch_at`: a loader there is only run through from its beginning, so batch 7 costs the seven before it.
+
+# %% [markdown]
+# ## Run through an epoch
+#
+# A `for` loop over the loader goes from `position` to the end of that epoch. Stop halfway, and the next loop goes on
+# with the next batch; so does a crashed run that gets its `position` back. For that, `position` must count a batch
+# *before* it is handed out: after `yield`, the loop may never come back.
+#
+# **Shapes** `batches, one after the other, as batch_at gives them`
+#
+# **By hand** 3 batches an epoch, position 4: the loop gives batches 4 and 5, and leaves position at 6.
+
+# %% exercise="iterate" points=5
+@patch
+def __iter__(self: DataLoader) -> Iterator[Any]:
+    """Yield the batches from `position` to the end of its epoch, and count each in `position` before it is yielded.
+
+    Raises ValueError when an epoch has no batch.
+    About 6 lines.
+    """
+    ### BEGIN SOLUTION
+    epoch, _ = self.locate(self.position)
+    end = (epoch + 1) * len(self)
+    while self.position < end:
+        batch = self.batch_at(self.position)
+        self.position += 1
+        yield batch
+    ### END SOLUTION
+
+
+# %% check="iterate" points=3
+@probe
+def run(position=0, epochs=1, stop=None):
+    loader = DataLoader(TensorDataset(Tensor(np.arange(7))), 3)
+    loader.position, seen = position, []
+    for _ in range(epochs):
+        for (numbers,) in loader:
+            seen.append(numbers.data.tolist())
+            if len(seen) in (stop, 20):
+                break
+    return seen, loader.position
+
+
+def test_unit_iterate():
+    check(run(), want=([[0, 1, 2], [3, 4, 5], [6]], 3))
+    check(run(position=4), want=([[3, 4, 5], [6]], 6))
+    check(run(epochs=2)[0], want=[[0, 1, 2], [3, 4, 5], [6]] * 2, says="The next loop is the next epoch.")
+    check(run(stop=1), want=([[0, 1, 2]], 1), says="position counts a batch before it is yielded.")
+    check(run(stop=2, epochs=2)[0], want=[[0, 1, 2], [3, 4, 5], [6]], says="After a break, on with the next batch.")
+    raises("list(DataLoader(TensorDataset(Tensor([])), 2))", ValueError, match="no batch")
+
+
+test_unit_iterate()
+
+# %% check="iterate resumes" points=2 hidden=true
+# A loader that is given a position goes on as one that was never stopped; shuffled epochs differ.
+### BEGIN HIDDEN TESTS
+@probe
+def resumed(position, epochs=1):
+    loader = DataLoader(TensorDataset(Tensor(np.arange(22))), 4, shuffle=True, seed=2)
+    loader.position, seen = position, []
+    for _ in range(epochs):
+        for batch in loader:
+            seen.append(batch[0])
+            if len(seen) > 20:
+                break
+    return seen, loader.position
+
+
+def test_unit_iterate_resumes():
+    whole, end = resumed(0, epochs=3)
+    check(end, want=18)
+    check(resumed(8), want=(whole[8:12], 12))
+    check(np.sort(np.concatenate(whole[6:12])), want=np.arange(22))
+    check(bool((whole[0] == whole[6]).all()), want=False, says="Epochs differ.")
+
+
+test_unit_iterate_resumes()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** `for batch in loader` is the same for one epoch; it has no `position`, and a loop that was stopped starts over.
+#
+# Two epochs of the squares, with the position, the shape and the first samples of each batch:
+
+# %%
+loader = DataLoader(Squares(), batch_size=400, shuffle=True)
+for epoch in range(2):
+    for numbers, squares in loader:
+        print(epoch, loader.position, numbers.shape, numbers[:3].data, squares[:3].data)
+
+# %% [markdown]
+# ## Break it on purpose
+#
+# Shuffle inputs and targets each on its own. Here each target equals its input, so the pairs left whole can be counted:
+
+# %%
+same = Tensor(np.arange(1000))
+inputs, targets = (DataLoader(TensorDataset(same), 1000, shuffle=True, seed=s).batch_at(0)[0] for s in (0, 1))
+float((inputs == targets).astype("float32").mean())
+
+# %% [markdown]
+# No error, and the shapes fit. A network trained on this has nothing to learn from. One dataset, one order:
+
+# %%
+inputs, targets = DataLoader(TensorDataset(same, same), 1000, shuffle=True).batch_at(0)
+float((inputs == targets).astype("float32").mean())
+
+# %% [markdown]
+# ## What it costs
+#
+# The slow way is still there under the name `Dataset.gather`. Both ways on the same 256 of 10,000 samples of 64 numbers,
+# in microseconds a batch, and the drawing of an order beside them:
+
+# %%
+data = TensorDataset(Tensor(Generator(0).normal(0, 1, (10_000, 64))), Tensor(np.arange(10_000)))
+chosen = Generator(0).permutation(10_000)[:256]
+slow = timeit(partial(Dataset.gather, data, chosen), number=5) / 5
+fast = timeit(partial(data.gather, chosen), number=50) / 50
+drawing = timeit(partial(DataLoader(data, shuffle=True).draw_order, 0), number=50) / 50
+print(f"sample by sample {1e6 * slow:.0f}   one index operation {1e6 * fast:.0f}   draw an order {1e6 * drawing:.0f}")
+
+# %% [markdown]
+# Memory by estimate: a batch is 256 * (64 * 4 + 8) bytes, the order 10,000 * 8. Measured, beside the data themselves:
+
+# %%
+loader = DataLoader(data, batch_size=256, shuffle=True)
+tracemalloc.start()
+batch, (held, _) = loader.batch_at(0), tracemalloc.get_traced_memory()
+tracemalloc.stop()
+print("estimate", 256 * (64 * 4 + 8) + 10_000 * 8, "  measured", held, "  the data", data[:][0].nbytes)
+
+# %% [markdown]
+# A shuffled epoch copies one batch at a time, never the whole. The order is slow to draw beside what a batch takes, so
+# one is kept; and it is as heavy as a batch, so no more than one is.
+#
+# You built a loader whose batches depend on a seed and a number. Not built: worker processes, streams without a length
+# and files read while training, because this course's data fit in memory. Next, lesson 06 makes the tensors learn.
