@@ -762,7 +762,7 @@ def misfit(name: str, have: Any, want: Any) -> str | None:
 def load_state_dict(self: Module, state: dict[str, Any]) -> None:
     """Copy what `state_dict` gave back into the parameters and buffers, in place.
 
-    Raises ValueError, with nothing changed, that names every missing and unexpected name, wrong shape and wrong dtype.
+    Raises ValueError, with nothing changed, that tells every missing or unexpected name, wrong shape and dtype.
     About 8 lines.
     """
     ### BEGIN SOLUTION

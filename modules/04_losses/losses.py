@@ -249,7 +249,7 @@ def test_unit_bce_drawn():
     check("BCEWithLogitsLoss()(Tensor(z, 'float64'), Tensor(y, 'float64'))", want=want, dtype="float64", z=z, y=y)
     check("BCEWithLogitsLoss()(Tensor([0.0, 0.0]), [True, False])", want=np.float32(math.log(2)))
     check("BCEWithLogitsLoss().correct(Tensor(z), y)", want=(int(((z > 0) == (y > 0.5)).sum()), 12), z=z, y=y)
-    check("BCEWithLogitsLoss().correct(Tensor([0.0, 0.2, 0.8]), [0.5, 0.4, 1.0])", want=(2, 3))
+    check("BCEWithLogitsLoss().correct(Tensor([0.0, 0.2, 0.8]), [0.5, 0.4, 0.9])", want=(2, 3))
     check("BCEWithLogitsLoss().total_weight(Tensor([[1, 0], [0, 1], [1, 1]]))", want=3.0)
     check("MSELoss().correct(Tensor([1.0]), Tensor([1.0]))", want=None)
     raises("BCEWithLogitsLoss()(Tensor([1, 0]), [1, 0])", TypeError, match="floats")
@@ -309,20 +309,21 @@ class ClassLoss(Loss):
 def kept_rows(self: ClassLoss, scores: Tensor, targets: np.ndarray) -> tuple[Tensor, np.ndarray]:
     """Leave out the rows whose target is `ignore_index`. `(N, C), (N,) -> (K, C), (K,)`
 
-    Raises TypeError when the targets are not integers; ValueError that names row and index when a kept one is no class.
+    Raises TypeError when targets are not integers; ValueError when a kept one is no class, naming row and index.
     About 10 lines.
     """
     ### BEGIN SOLUTION
-    classes = scores.data.shape[1]
+    name, classes = type(self).__name__, scores.data.shape[1]
     if targets.dtype.kind not in "iu":
-        raise TypeError(f"class indices must be integers, got {targets.dtype}; probabilities have shape (N, {classes})")
+        raise TypeError(f"{name}: class indices must be integers, got {targets.dtype}; or give (N, {classes})")
     kept = targets != self.ignore_index
     good = kept & (targets >= 0) & (targets < classes)
     if np.count_nonzero(good) == len(targets):
         return scores, targets
     wrong = np.flatnonzero(kept & ~good)
     if wrong.size:
-        raise ValueError(f"row {wrong[0]} has class index {targets[wrong[0]]}; there are classes 0 to {classes - 1}")
+        row = int(wrong[0])
+        raise ValueError(f"{name}: row {row} has class index {targets[row]}; classes are 0 to {classes - 1}")
     return scores[kept], targets[kept]
     ### END SOLUTION
 
@@ -339,9 +340,10 @@ def test_unit_kept_rows():
     check(keep([2, -100, 0], -100), want=([[1.0, 2.0, 3.0], [7.0, 8.0, 9.0]], [2, 0]))
     check(keep([2, 1, 0], 1), want=([[1.0, 2.0, 3.0], [7.0, 8.0, 9.0]], [2, 0]))
     check(keep([2, 1, 0], -100)[1], want=[2, 1, 0])
-    raises("keep([2, 3, 0], -100)", ValueError, match="row 1 .*3")
-    raises("keep([2, 0, -1], -100)", ValueError, match="row 2 .*-1")
-    raises("keep([2.0, 1.0, 0.0], -100)", TypeError, match="integers")
+    rows = "ClassLoss().kept_rows(Tensor(np.zeros((3, 3))), t)"
+    raises(rows, ValueError, match="row 1 .*3", t=np.array([2, 3, 0]))
+    raises(rows, ValueError, match="row 2 .*-1", t=np.array([2, 0, -1]))
+    raises(rows, TypeError, match="integers", t=np.array([2.0, 1.0, 0.0]))
 
 
 test_unit_kept_rows()
@@ -378,7 +380,7 @@ test_unit_kept_rows_edges()
 # %% exercise="count" points=5
 @patch
 def total_weight(self: ClassLoss, targets: Any) -> float:
-    """Sum of the class weights of the rows kept; without weights their number; for targets (N, C) N. About 5 lines."""
+    """Sum of the class weights of the rows kept, or their number; for targets (N, C) N. About 5 lines."""
     ### BEGIN SOLUTION
     array = np.asarray(targets)
     if array.ndim == 2:
