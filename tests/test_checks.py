@@ -240,11 +240,14 @@ def test_what_data_may_be(book: Notebook) -> None:
             def data(self): raise ValueError("no data here")
         class Mine(np.ndarray):
             pass
+        class Shared:
+            data = np.ones(1)
     """)
     assert "a Holder, which is no plain value" in book.failure("check('Holder([1, 2])', want=[1, 2])").got
     assert "a Holder, which is no plain value" in book.failure("check('Holder(Holder(np.ones(1)))', want=[1])").got
     assert "array of dtype object" in book.failure("check('Holder(np.array([None]))', want=[1])").got
     assert "array of dtype <U1" in book.failure("check('np.array([\"a\"])', want=['a'])").got
+    assert "a type, which is no plain value" in book.failure("check('Shared', want=[1.0])").got
     assert "a Mine, a subclass of ndarray" in book.failure("check('np.ones(1).view(Mine)', want=[1.0])").got
     assert "a MaskedArray, a subclass" in book.failure("check('np.ma.masked_array([1])', want=[1])").got
     assert book.failure("check('Broken()', want=1)").error == ("ValueError", "no data here")
@@ -335,7 +338,9 @@ def test_a_probe_that_fails(book: Notebook) -> None:
             return half
         @probe
         def own():
-            raise ValueError("in the probe")
+            def inner():
+                raise ValueError("in the probe")
+            inner()
     """)
     failed = book.failure("inverse(0)")
     assert (failed.kind, failed.expression) == ("error", "inverse(0)")
@@ -414,7 +419,12 @@ def test_the_line_of_a_wrong_value(book: Notebook) -> None:
             )
         def helper(a):
             return a
-        twice = lambda x: x + x
+        def helped(n):
+            k = helper(n)
+            yield k + 1
+        def filled(x):
+            y = helper(x)
+            x[0] = y
         def caught():
             try:
                 return fails()
@@ -436,6 +446,10 @@ def test_the_line_of_a_wrong_value(book: Notebook) -> None:
         "later(3)": "return total",
         "caught()": "return -1",
         "alter([1, 2])": "x[1] = 4",
+        "list(helped(3))": "yield k + 1",
+        "(lambda g: [helper(next(g)), next(g)])(counted(3))": "yield i",
+        "filled([1])": "return a",
+        "long(1, 2)": "return a",
         "outer": None,
         "7": None,
     }
@@ -542,6 +556,11 @@ def test_a_rerun_that_ends_otherwise_does_no_harm(book: Notebook) -> None:
     assert len(book.names["runs"]) == 2
 
 
+def test_the_rerun_gets_fresh_copies(book: Notebook) -> None:
+    book.cell("def spoil(a):\n    if a[0] == 0:\n        return -5\n    a[:] = 0\n    return 1\n")
+    assert line_of(book.failure("check('spoil(a)', want=2, a=np.ones(3))")) == "return 1"
+
+
 def test_a_slow_run_is_not_repeated(book: Notebook, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "SLOW", -1.0)
     book.cell("runs = []\ndef slow():\n    runs.append(1)\n    return 3\n")
@@ -582,6 +601,14 @@ def test_a_long_array_is_summed_up(book: Notebook) -> None:
     assert failed.got == "array of shape (20, 30)\nfirst differs at [3, 17]: want 0.25, got 0.5; 3 of 600 differ"
 
 
+def test_an_array_of_many_rows_or_numbers_is_summed_up(book: Notebook) -> None:
+    for shape in [(5, 2), (61,), (2, 3, 4)]:
+        failed = book.failure(f"check('np.zeros({shape}, int)', want=np.ones({shape}, int))")
+        zeros = ", ".join("0" * len(shape))
+        difference = f"first differs at [{zeros}]: want 1, got 0; {np.prod(shape)} of {np.prod(shape)} differ"
+        assert (failed.want, failed.got) == (f"array of shape {shape}", f"array of shape {shape}\n{difference}")
+
+
 def test_numbers_that_print_alike_are_told_apart(book: Notebook) -> None:
     failed = book.failure("check('np.array([1.0, 2.0000000002])', want=[1.0, 2.0], dtype='float64', rtol=0, atol=0)")
     assert failed.got == "[1. 2.]\nfirst differs at [1]: want 2.0, got 2.0000000002; 1 of 2 differ"
@@ -592,7 +619,7 @@ def values(seed: int) -> Any:
     rng = random.Random(seed)
     shape = [rng.randint(0, 9) for _ in range(rng.randint(0, 4))]
     array = np.random.Generator(np.random.Philox(key=seed)).normal(size=shape) * 10.0 ** rng.randint(-9, 9)
-    others = ["word " * 90, 10**400, b"\0" * 99, (array,) * 3]
+    others = ["word " * 90, 10**5000, b"\0" * 99, (array,) * 3]
     return rng.choice([array, array.tolist(), {"a": [array, "x" * 200]}, *others])
 
 

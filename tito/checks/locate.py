@@ -125,7 +125,7 @@ class _Tracer:
 
 
 class _Follower:
-    """Follows one frame: notes when its statements begin, and which return or yield gives what.
+    """Follows one frame, from its call or resumption on: notes when statements begin, and what a return or yield gives.
 
     A return that calls others begins before theirs, so the last one begun is the innermost.
     """
@@ -149,7 +149,7 @@ class _Follower:
             self.seen.line = self.filename, start
 
     def _give(self, start: int, value: Any) -> None:
-        begun = self.begun.pop(start, self.tracer.tick)
+        begun = self.begun.get(start, self.tracer.tick)
         if begun > self.seen.begun:
             self.seen.begun, self.seen.last = begun, (self.filename, start)
         if self.seen.match is None and _same(value, self.tracer.got):
