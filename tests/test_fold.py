@@ -255,8 +255,8 @@ ALLOWED = {
     "nonlocal": "n = 0\n\n    def g():\n        nonlocal n\n        n += 1\n\n    return g",
     "lambda": "return lambda a, b=1: a + b",
     "class": "class A:\n        b = 1\n        c = b\n\n    return A",
-    "handlers": "try:\n        pass\n    except ValueError as e:\n        return e\n    with self as s:\n        return s",
-    "match": "match self:\n        case [a, *b]:\n            return a, b\n        case {'k': c}:\n            return c",
+    "handlers": "try:\n        pass\n    except OSError as e:\n        e\n    with self as s:\n        return s",
+    "match": "match self:\n        case [a, *b]:\n            a, b\n        case {'k': c}:\n            return c",
     "local import": "import math as m\n    from os import path\n\n    return m, path",
     "annotation": "x: int = 1\n    y: Tensor | None = None\n    return x, y",
     "literal": "def g(mode: Literal['mean', 'sum']):\n        return mode\n\n    return g",
@@ -337,7 +337,9 @@ CLASSES = {
     "class Tensor:\n  'Two.'": "class Tensor:\n  'Two.'\n\n  n = None\n\n  def f(self):\n      return 1\n",
     "class Tensor:\n\tn: int\n\tdef f(self): ...": "class Tensor:\n\tn = None\n\n\tdef f(self):\n\t    return 1\n",
     "class Tensor:\n    f = None\n    def n(self): ...": f"{N}{F}",
-    "class Tensor(\n    object,  # base\n):\n    # why\n    ...": f"class Tensor(\n    object,  # base\n):\n    n = None\n\n{F}",
+    "class Tensor(\n    object,  # base\n):\n    # why\n    ...": (
+        f"class Tensor(\n    object,  # base\n):\n    n = None\n\n{F}"
+    ),
     "class Tensor:\n    @property\n    def f(self): ...\n    @f.setter\n    def f(self, x): ...\n    g: int": (
         f"{N}{F}\n    g: int\n"
     ),
@@ -383,7 +385,7 @@ def method(owner: Any) -> ast.FunctionDef:
 
 
 def test_imports_are_sorted_as_ruff_wants(tmp_path: Path) -> None:
-    names = "log10 log2 Beta alpha MAX _private A_B Gamma2 Gamma10 T".split()
+    names = ["log10", "log2", "Beta", "alpha", "MAX", "_private", "A_B", "Gamma2", "Gamma10", "T"]
     cell = (
         f"import b.c as d, zlib, abc\nfrom numpy import {', '.join(names)}, one as two\nimport numpy as np, os.path\n"
     )
