@@ -1,0 +1,762 @@
+# %% [markdown]
+# # 07 Optimizers
+#
+# The square of w has its lowest point at 0 and the slope 2 w. Start at 5 and step downhill, three times:
+
+# %% imports
+from tito.notebook import check, draw, patch, probe, raises
+import copy
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from tinytorch.generator import Generator
+from tinytorch.layers import Linear, Parameter
+from tinytorch.settings import require_memory, setting, whole
+
+# %%
+w = 5.0
+for _ in range(3):
+    w -= 0.1 * 2 * w
+w
+
+# %% [markdown]
+# From 5 to 2.56. Each step subtracted a tenth of the slope. Lesson 06 finds the slope for every weight of a network;
+# an optimizer decides what to do with it, and this lesson builds three.
+
+# %% [markdown]
+# ## What every optimizer has
+#
+# The parameters, a learning rate, a count of steps, and for each parameter a dict of what it remembers. It is supplied.
+# `setting` makes Python floats of numbers: one NumPy float64 would turn all float32 arithmetic after it into float64.
+
+# %% supplied="distinct"
+def distinct(params: Iterable[Parameter]) -> list[Parameter]:
+    """List the parameters. Raises TypeError when one is no Parameter, ValueError for none or for one twice."""
+    listed = list(params)
+    for number, parameter in enumerate(listed):
+        if not isinstance(parameter, Parameter):
+            got = type(parameter).__name__
+            raise TypeError(f"optimizer: item {number} is a {got}, not a Parameter; pass model.parameters()")
+    if not listed:
+        raise ValueError("optimizer: there are no parameters; was an iterator of them used up before?")
+    if len({id(parameter) for parameter in listed}) < len(listed):
+        raise ValueError("optimizer: a parameter comes twice, and would be changed twice a step; pass each once")
+    return listed
+
+
+# %% supplied="Optimizer"
+class Optimizer:
+    """Changes parameters by their gradients. `params` is any iterable of Parameters, which is listed once.
+
+    A subclass names its `settings`, which are its constructor's arguments after `params`, and what it `remembers` of a
+    parameter, and writes `update`. Raises TypeError or ValueError for parameters or settings that cannot be meant.
+    """
+
+    settings: tuple[str, ...] = ("lr",)
+    remembers: tuple[str, ...] = ()
+
+    def __init__(self, params: Iterable[Parameter], lr: float) -> None:
+        self.params = distinct(params)
+        self.lr = lr
+        self.step_count = 0
+        self.state: list[dict[str, Any]] = [{} for _ in self.params]
+
+    @property
+    def lr(self) -> float:
+        """The learning rate, 0 or more; may be set at any time."""
+        return self._lr
+
+    @lr.setter
+    def lr(self, value: float) -> None:
+        self._lr = setting(f"{type(self).__name__}: lr", value)
+
+    def update(self, weight: np.ndarray, grad: np.ndarray, state: dict[str, Any]) -> None:
+        """Change `weight` in place by its gradient `grad`, which stays as it is. `state` is this parameter's memory."""
+        raise TypeError(f"{type(self).__name__}: an optimizer needs a method update(weight, grad, state)")
+
+
+# %% [markdown]
+# ## Plain descent
+#
+# `SGD` takes all the settings that this lesson needs. Its first `update` is the walk above, for arrays. Solved:
+
+# %% twin="SGD"
+class SGD(Optimizer):
+    """Stochastic gradient descent, with momentum, weight decay and Nesterov's look ahead where they are asked for.
+
+    Sources: Robbins and Monro, "A stochastic approximation method", 1951; Sutskever and others, "On the importance of
+    initialization and momentum in deep learning", ICML 2013. Raises ValueError for nesterov without momentum.
+    """
+
+    settings = ("lr", "momentum", "weight_decay", "nesterov")
+    remembers = ("momentum_buffer",)
+
+    def __init__(
+        self,
+        params: Iterable[Parameter],
+        lr: float,
+        momentum: float = 0.0,
+        weight_decay: float = 0.0,
+        nesterov: bool = False,
+    ) -> None:
+        Optimizer.__init__(self, params, lr)
+        self.momentum = setting("SGD: momentum", momentum)
+        self.weight_decay = setting("SGD: weight_decay", weight_decay)
+        self.nesterov = bool(nesterov)
+        if self.nesterov and not self.momentum:
+            raise ValueError("SGD: nesterov needs momentum above 0; pass momentum=0.9")
+
+    def update(self, weight: np.ndarray, grad: np.ndarray, state: dict[str, Any]) -> None:
+        """Step against the gradient. `(...), (...) -> nothing; weight changes`"""
+        weight -= self.lr * grad
+
+
+# %%
+weight = np.array([4.0, 2.0, 7.0])
+SGD([Parameter(0.0)], lr=0.5).update(weight, np.array([2.0, -4.0, 0.0]), {})
+weight
+
+# %% [markdown]
+# `weight -= ...` writes into the array that is there, so everyone who holds it sees the change, and nothing new is
+# kept.
+#
+# ## A step for all
+#
+# `step` updates each parameter that has a gradient. Where the gradient is None, backward never came, and the parameter
+# stays. `zero_grad` takes all gradients away again, since the next backward would add to them.
+#
+# **Shapes** `parameters and their grads -> nothing; parameters change, step_count grows by 1`
+#
+# **By hand** weights `[4 2 7]`, gradient `[2 -4 0]`, lr 0.5: `[3 4 7]`.
+
+# %% exercise="step" points=4
+@patch
+def step(self: Optimizer) -> None:
+    """Call `update(data, grad, state)` for every parameter that has a gradient; count the step. About 4 lines."""
+    ### BEGIN SOLUTION
+    for parameter, state in zip(self.params, self.state):
+        if parameter.grad is not None:
+            self.update(parameter.data, parameter.grad, state)
+    self.step_count += 1
+    ### END SOLUTION
+
+
+@patch
+def zero_grad(self: Optimizer) -> None:
+    """Set every gradient to None. About 2 lines."""
+    ### BEGIN SOLUTION
+    for parameter in self.params:
+        parameter.grad = None
+    ### END SOLUTION
+
+
+# %% check="step" points=3
+@probe
+def two_steps():
+    moved, still = Parameter([4.0, 2.0, 7.0]), Parameter([1.0])
+    array = moved.data
+    optimizer = SGD(iter([still, moved]), lr=0.5)
+    moved.grad = np.array([2.0, -4.0, 0.0], np.float32)
+    optimizer.step()
+    once, grad = moved.data.copy(), moved.grad.copy()
+    optimizer.step()
+    optimizer.zero_grad()
+    return [once, moved.data, moved.data is array, still.data, grad, moved.grad, optimizer.step_count]
+
+
+def test_unit_step():
+    once, twice, same, still, grad, cleared, count = two_steps()
+    check(once, want=[3.0, 4.0, 7.0])
+    check(twice, want=[2.0, 6.0, 7.0], says="Two steps with the same gradient.")
+    check(same, want=True, says="Change the array that is there.")
+    check(still, want=[1.0], says="No gradient, no change.")
+    check(grad, want=[2.0, -4.0, 0.0], says="step leaves the gradients; zero_grad clears them.")
+    check(cleared, want=None)
+    check(count, want=2)
+
+
+test_unit_step()
+
+# %% check="step memory" points=1 hidden=true
+# Each parameter gets its own state; a step without any gradient counts; None for parameters that never had one.
+### BEGIN HIDDEN TESTS
+@probe
+def states_seen(n):
+    class Counting(Optimizer):
+        def update(self, weight, grad, state):
+            state["seen"] = state.get("seen", 0) + int(grad.sum())
+
+    params = [Parameter([0.0, 0.0]) for _ in range(n)]
+    optimizer = Counting(params, lr=1.0)
+    optimizer.step()
+    for number, parameter in enumerate(params[1:], start=1):
+        parameter.grad = np.full(2, number, np.float32)
+    optimizer.step()
+    optimizer.step()
+    optimizer.zero_grad()
+    return [optimizer.state, optimizer.step_count, [parameter.grad for parameter in params]]
+
+
+def test_unit_step_memory():
+    got = states_seen(4)
+    check(got[0], want=[{}, {"seen": 4}, {"seen": 8}, {"seen": 12}])
+    check(got[1], want=3)
+    check(got[2], want=[None, None, None, None])
+
+
+test_unit_step_memory()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** `optimizer.step()` and `optimizer.zero_grad()` are the same; there `step` also takes a function to call.
+
+# %% [markdown]
+# ## Weight decay
+#
+# Large weights fit noise. To hold them down, add weight_decay / 2 times their squared sum to the loss; its slope is
+# weight_decay times the weight, so the gradient is all that changes.
+#
+# **Shapes** `weight (...), grad (...) -> (...)`, a new array
+#
+# **By hand** weights `[2 4]`, gradient `[1 3]`, decay 0.5: `[1+1 3+2]` = `[2 5]`.
+
+# %% exercise="decay" points=2
+def decayed(weight: np.ndarray, grad: np.ndarray, weight_decay: float) -> np.ndarray:
+    """The gradient with the slope of weight_decay / 2 times the squared weights. `(...), (...) -> (...)`
+
+    Leaves `grad` and `weight` as they are; gives back `grad` itself when there is no decay. About 3 lines.
+    """
+    ### BEGIN SOLUTION
+    if not weight_decay:
+        return grad
+    return grad + weight_decay * weight
+    ### END SOLUTION
+
+
+# %% check="decay" points=2
+@probe
+def decay_leaves(weight, grad):
+    decayed(weight, grad, 0.5)
+    same = decayed(weight, grad, 0.0) is grad
+    return [weight, grad, same]
+
+
+def test_unit_decay():
+    weight, grad = np.float32([2, 4]), np.float32([1, 3])
+    check("decayed(weight, grad, 0.5)", want=[2.0, 5.0], weight=weight, grad=grad)
+    check("decayed(weight, grad, 2.0)", want=[5.0, 11.0], weight=weight, grad=grad)
+    got = decay_leaves(weight, grad)
+    check(got[0], want=[2.0, 4.0])
+    check(got[1], want=[1.0, 3.0], says="The gradient belongs to the parameter: make a new array.")
+    check(got[2], want=True, says="Without decay there is nothing to compute.")
+
+
+test_unit_decay()
+
+# %% [markdown]
+# **In PyTorch** `torch.optim.SGD(..., weight_decay=0.5)` does this inside its step.
+
+# %% [markdown]
+# ## Momentum
+#
+# In a narrow valley the slope points mostly across. Here is one, 25 times as steep in y as in x, and how long plain
+# descent needs from (5, 1) until both are under 0.001:
+
+# %%
+def valley(optimizer: Optimizer, point: Parameter) -> int:
+    for number in range(10_000):
+        if np.abs(point.data).max() < 0.001:
+            return number
+        point.grad = point.data * np.array([1, 25], np.float32)
+        optimizer.step()
+    return number
+
+
+point = Parameter([5.0, 1.0])
+valley(SGD([point], lr=0.07), point)
+
+# %% [markdown]
+# A ball would do better: across, its pushes cancel; along, they add up. It remembers a velocity, the sum of all
+# gradients so far, each fading by the factor `momentum` a step. The first velocity is the first gradient, as an array
+# of its own.
+#
+# **Shapes** `grad (...) -> velocity (...)`, kept in `state["momentum_buffer"]`
+#
+# **By hand** momentum 0.25, gradients `[4 8]`, then `[3 1]`: velocity `[4 8]`, then `[0.25*4+3 0.25*8+1]` = `[4 3]`.
+
+# %% exercise="momentum" points=4
+@patch
+def velocity(self: SGD, grad: np.ndarray, state: dict[str, Any]) -> np.ndarray:
+    """Velocity after this gradient: momentum * velocity + grad, in place; the first is a copy. `(...) -> (...)`
+
+    Kept as `state["momentum_buffer"]`, which is missing at first. About 6 lines.
+    """
+    ### BEGIN SOLUTION
+    if "momentum_buffer" not in state:
+        state["momentum_buffer"] = np.array(grad)
+    else:
+        state["momentum_buffer"] *= self.momentum
+        state["momentum_buffer"] += grad
+    return state["momentum_buffer"]
+    ### END SOLUTION
+
+
+# %% check="momentum" points=4
+@probe
+def two_velocities(momentum, gradients):
+    optimizer, state = SGD([Parameter(0.0)], lr=0.1, momentum=momentum), {}
+    first = optimizer.velocity(gradients[0], state)
+    kept = first.copy()
+    second = optimizer.velocity(gradients[1], state)
+    return [kept, second, state, second is first, gradients[0]]
+
+
+def test_unit_momentum():
+    first, second, state, same, grad = two_velocities(0.25, [np.float32([4, 8]), np.float32([3, 1])])
+    check(first, want=[4.0, 8.0], says="The first velocity is the gradient itself, not a part of it.")
+    check(second, want=[4.0, 3.0])
+    check(state, want={"momentum_buffer": np.float32([4, 3])}, says="The velocity stays in state for the next step.")
+    check(same, want=True, says="Change the velocity in place.")
+    check(grad, want=[4.0, 8.0], says="Keep a copy, or the next step writes into the gradient.")
+
+
+test_unit_momentum()
+
+# %% [markdown]
+# **In PyTorch** the velocity is called `momentum_buffer` too; there a `dampening` may shrink each new gradient.
+
+# %% [markdown]
+# ## All of SGD
+#
+# Put decay and velocity into `update`, which replaces the first one. With `nesterov` the step looks one further
+# ahead: the gradient plus momentum times the velocity, which has that gradient in it already.
+#
+# **Shapes** `weight (...), grad (...) -> nothing; weight changes`
+#
+# **By hand** weight `[10]`, lr 1, momentum 0.5, first gradient `[2]`: 10 - 2 = 8. With nesterov: 10 - (2 + 0.5*2) = 7.
+
+# %% exercise="update" points=4
+@patch
+def update(self: SGD, weight: np.ndarray, grad: np.ndarray, state: dict[str, Any]) -> None:
+    """Change `weight` in place. `(...), (...) -> nothing`
+
+    Step against the decayed gradient; with momentum against the velocity, with `nesterov` too against gradient +
+    momentum * velocity. About 5 lines.
+    """
+    ### BEGIN SOLUTION
+    grad = decayed(weight, grad, self.weight_decay)
+    if self.momentum:
+        velocity = self.velocity(grad, state)
+        grad = grad + self.momentum * velocity if self.nesterov else velocity
+    weight -= self.lr * grad
+    ### END SOLUTION
+
+
+# %% check="update" points=3
+@probe
+def descend(gradients, **settings):
+    parameter = Parameter([10.0, 20.0])
+    optimizer = SGD([parameter], **settings)
+    places = []
+    for grad in gradients:
+        parameter.grad = np.float32(grad)
+        optimizer.step()
+        places.append(parameter.data.copy())
+    return [places, parameter.grad, optimizer.state[0]]
+
+
+def test_unit_update():
+    gradients = [[2, 4], [1, 2]]
+    plain = descend(gradients, lr=0.5)
+    check(plain[0], want=[np.float32([9, 18]), np.float32([8.5, 17])])
+    check(plain[2], want={}, says="Without momentum there is nothing to remember.")
+    decay = descend(gradients, lr=0.5, weight_decay=0.2)
+    check(decay[0], want=[np.float32([8, 16]), np.float32([6.7, 13.4])])
+    moving = descend(gradients, lr=1.0, momentum=0.5)
+    check(moving[0], want=[np.float32([8, 16]), np.float32([6, 12])])
+    ahead = descend(gradients, lr=1.0, momentum=0.5, nesterov=True)
+    check(ahead[0], want=[np.float32([7, 14]), np.float32([5, 10])])
+    check(ahead[1], want=[1.0, 2.0], says="step leaves the gradient as it is.")
+
+
+test_unit_update()
+
+# %% check="update drawn" points=1 hidden=true
+# All settings at once against NumPy, in float64; a number as parameter; float32 stays; wrong settings.
+### BEGIN HIDDEN TESTS
+@probe
+def descend_drawn(weight, gradients, nesterov, dtype):
+    parameter = Parameter(weight, dtype=dtype)
+    optimizer = SGD([parameter], lr=np.float64(0.1), momentum=0.9, weight_decay=np.float64(0.3), nesterov=nesterov)
+    for grad in gradients:
+        parameter.grad = np.asarray(grad, dtype)
+        optimizer.step()
+    return [parameter.data, optimizer.state[0]["momentum_buffer"]]
+
+
+def test_unit_update_drawn():
+    for shape, nesterov in (((2, 3), True), ((2, 3), False), ((), True)):
+        start, gradients = np.asarray(draw.normal(shape)), draw.normal((5, *shape))
+        weight, buffer = start, 0.0
+        for grad in gradients:
+            grad = grad + 0.3 * weight
+            buffer = 0.9 * buffer + grad
+            weight = weight - 0.1 * (grad + 0.9 * buffer if nesterov else buffer)
+        got = descend_drawn(start, gradients, nesterov, "float64")
+        check(got[0], want=np.asarray(weight), dtype="float64", rtol=1e-12)
+        got = descend_drawn(start, gradients, nesterov, "float32")
+        check(got, want=[np.float32(weight), np.float32(buffer)], says="float32 stays float32.")
+    raises("SGD([Parameter([1.0])], lr=0.1, nesterov=True)", ValueError, match="momentum")
+
+
+test_unit_update_drawn()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** `torch.optim.SGD(params, lr, momentum, nesterov=True)` gives the same numbers.
+
+# %%
+point = Parameter([5.0, 1.0])
+valley(SGD([point], lr=0.07, momentum=0.7), point)
+
+# %% [markdown]
+# The same valley, the same rate, and far fewer steps.
+#
+# ## Two moments
+#
+# Adam keeps two running means for each weight: of the gradient, and of its square. With `betas` (b1, b2):
+#
+#     exp_avg    becomes  b1 * exp_avg    + (1 - b1) * grad
+#     exp_avg_sq becomes  b2 * exp_avg_sq + (1 - b2) * grad * grad
+#
+# The class is supplied, its arithmetic is yours.
+
+# %% supplied="Adam"
+class Adam(Optimizer):
+    """Adaptive steps: the mean gradient over the root of the mean square. Weight decay goes into the gradient.
+
+    Source: Kingma and Ba, "Adam: a method for stochastic optimization", ICLR 2015.
+    """
+
+    settings = ("lr", "betas", "eps", "weight_decay")
+    remembers = ("step", "exp_avg", "exp_avg_sq")
+
+    def __init__(
+        self,
+        params: Iterable[Parameter],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+    ) -> None:
+        Optimizer.__init__(self, params, lr)
+        name = type(self).__name__
+        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
+            raise TypeError(f"{name}: betas must be two numbers, got {betas!r}; pass (0.9, 0.999)")
+        self.betas = setting(f"{name}: betas[0]", betas[0], 1.0), setting(f"{name}: betas[1]", betas[1], 1.0)
+        self.eps = setting(f"{name}: eps", eps)
+        self.weight_decay = setting(f"{name}: weight_decay", weight_decay)
+
+
+# %% [markdown]
+# **Shapes** `grad (...) -> nothing; state holds step, exp_avg (...), exp_avg_sq (...)`
+#
+# **By hand** betas (0.5, 0.75), gradient `[4 2]`: means `[2 1]` and `[4 1]`. Then gradient `[0 2]`: `[1 1.5]` and `[3
+# 1.75]`.
+
+# %% exercise="moments" points=4
+@patch
+def moments(self: Adam, grad: np.ndarray, state: dict[str, Any]) -> None:
+    """Bring `step`, `exp_avg` and `exp_avg_sq` in `state` up to date with `grad`, arrays in place. `(...) -> nothing`
+
+    About 6 lines after the first two.
+    """
+    if not state:
+        state.update(step=0, exp_avg=np.zeros_like(grad), exp_avg_sq=np.zeros_like(grad))
+    ### BEGIN SOLUTION
+    b1, b2 = self.betas
+    state["step"] += 1
+    state["exp_avg"] *= b1
+    state["exp_avg"] += (1 - b1) * grad
+    state["exp_avg_sq"] *= b2
+    state["exp_avg_sq"] += (1 - b2) * grad * grad
+    ### END SOLUTION
+
+
+# %% check="moments" points=4
+@probe
+def two_moments(gradients, **settings):
+    optimizer, state = Adam([Parameter(0.0)], **settings), {}
+    optimizer.moments(gradients[0], state)
+    first = {name: copy.copy(value) for name, value in state.items()}
+    arrays = state["exp_avg"], state["exp_avg_sq"]
+    optimizer.moments(gradients[1], state)
+    return [first, state, [arrays[0] is state["exp_avg"], arrays[1] is state["exp_avg_sq"]], gradients[0]]
+
+
+def test_unit_moments():
+    first, second, same, grad = two_moments([np.float32([4, 2]), np.float32([0, 2])], betas=(0.5, 0.75))
+    check(first, want={"step": 1, "exp_avg": np.float32([2, 1]), "exp_avg_sq": np.float32([4, 1])})
+    check(second["exp_avg"], want=[1.0, 1.5])
+    check(second["exp_avg_sq"], want=[3.0, 1.75], says="The mean of the squares, not the square of the mean.")
+    check(second["step"], want=2)
+    check(same, want=[True, True], says="Change the arrays in place.")
+    check(grad, want=[4.0, 2.0], says="moments leaves the gradient as it is.")
+
+
+test_unit_moments()
+
+# %% [markdown]
+# **In PyTorch** `optimizer.state[parameter]` has the same three names; `step` there is a tensor.
+
+# %% [markdown]
+# ## Adam's step
+#
+# Both means began at 0, so early on they are too small. After t steps they hold 1 - b1**t and 1 - b2**t of the whole:
+
+# %%
+[round(1 - 0.9**t, 3) for t in (1, 2, 10, 50)], [round(1 - 0.999**t, 3) for t in (1, 2, 10, 50)]
+
+# %% [markdown]
+# Divide by that share, and they are means from the first step on. Then walk lr times the mean over the root of the
+# mean square, with `eps` added to the root so that nothing is divided by 0.
+#
+# **Shapes** `weight (...), grad (...) -> nothing; weight changes`
+#
+# **By hand** first step, gradient `[3 -0.5]`: the corrected means are the gradient and its square, so each weight
+# moves by lr, against its sign. With eps 1 and lr 4: 4 * 3 / (3 + 1) = 3.
+
+# %% exercise="adapt" points=5
+@patch
+def adapt(self: Adam, weight: np.ndarray, grad: np.ndarray, state: dict[str, Any]) -> None:
+    """Step by the corrected mean over the root of the corrected mean square. `(...), (...) -> nothing`
+
+    Calls `moments` first, then changes `weight` in place. About 5 lines.
+    """
+    ### BEGIN SOLUTION
+    self.moments(grad, state)
+    b1, b2 = self.betas
+    rate = self.lr / (1 - b1 ** state["step"])
+    root = np.sqrt(state["exp_avg_sq"] / (1 - b2 ** state["step"]))
+    weight -= rate * state["exp_avg"] / (root + self.eps)
+    ### END SOLUTION
+
+
+# %% supplied="Adam.update"
+@patch
+def update(self: Adam, weight: np.ndarray, grad: np.ndarray, state: dict[str, Any]) -> None:
+    """Adapt to the decayed gradient. `(...), (...) -> nothing; weight changes`"""
+    self.adapt(weight, decayed(weight, grad, self.weight_decay), state)
+
+
+# %% check="adapt" points=4
+@probe
+def adapt_twice(weight, gradients, **settings):
+    parameter = Parameter(weight)
+    optimizer, places = Adam([parameter], **settings), []
+    for grad in gradients:
+        parameter.grad = np.float32(grad)
+        optimizer.step()
+        places.append(parameter.data.copy())
+    return [places, parameter.grad]
+
+
+def test_unit_adapt():
+    check(adapt_twice([1.0, 2.0], [[3, -0.5]], lr=0.25)[0], want=[np.float32([0.75, 2.25])])
+    check(adapt_twice([9.0], [[3]], lr=4, eps=1)[0], want=[np.float32([6])], says="eps is added to the root.")
+    places, grad = adapt_twice([8.0, 8.0], [[4, 2], [0, 2]], lr=1, betas=(0.5, 0.75))
+    second = np.float32([1, 1.5]) / 0.75 / np.sqrt(np.float32([3, 1.75]) / 0.4375)
+    check(places, want=[np.float32([7, 7]), (7 - second).astype(np.float32)], says="t is 2 in the second step.")
+    check(grad, want=[0.0, 2.0])
+    check(adapt_twice([8.0], [[1]], lr=1, weight_decay=0.5)[0], want=[np.float32([7])])
+
+
+test_unit_adapt()
+
+# %% check="adapt drawn" points=1 hidden=true
+# Several steps with decay in both dtypes; a gradient that is missing for a while; a number as parameter.
+### BEGIN HIDDEN TESTS
+@probe
+def adapt_drawn(weight, gradients, dtype):
+    parameter, other = Parameter(weight, dtype=dtype), Parameter([1.0])
+    optimizer = Adam([other, parameter], lr=np.float64(0.1), weight_decay=0.3)
+    for grad in gradients:
+        optimizer.zero_grad()
+        optimizer.step()
+        parameter.grad = np.asarray(grad, dtype)
+        optimizer.step()
+    return [parameter.data, optimizer.state[1]["exp_avg"], other.data, optimizer.step_count]
+
+
+def test_unit_adapt_drawn():
+    start, gradients = draw.normal((2, 3)), draw.normal((4, 2, 3))
+    weight, mean, square = start, 0.0, 0.0
+    for t, grad in enumerate(gradients, start=1):
+        grad = grad + 0.3 * weight
+        mean, square = 0.9 * mean + 0.1 * grad, 0.999 * square + 0.001 * grad**2
+        weight = weight - 0.1 * (mean / (1 - 0.9**t)) / (np.sqrt(square / (1 - 0.999**t)) + 1e-8)
+    got = adapt_drawn(start, gradients, "float64")
+    check(got[0], want=weight, dtype="float64", rtol=1e-10)
+    check(got[2:], want=[np.float32([1]), 8])
+    got = adapt_drawn(start, gradients, "float32")
+    check(got[:2], want=[np.float32(weight), np.float32(mean)], rtol=1e-4, says="float32 stays float32.")
+
+
+test_unit_adapt_drawn()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** `torch.optim.Adam` gives the same numbers, also for a parameter whose gradient is None now and then.
+
+# %%
+point = Parameter([5.0, 1.0])
+valley(Adam([point], lr=0.3), point)
+
+# %% [markdown]
+# Adam sees both directions as equally steep: it divides by the steepness.
+#
+# ## Decay beside the gradient
+#
+# In Adam the decay is divided by the root as well, so weights with large gradients hardly decay. AdamW takes it out:
+# first every weight shrinks by the factor 1 - lr * weight_decay, then Adam's step is made with the gradient as it
+# came.
+#
+# **Shapes** `weight (...), grad (...) -> nothing; weight changes`
+#
+# **By hand** weight `[8]`, lr 0.5, decay 0.5, first gradient `[1]`: 8 * 0.75 = 6, minus 0.5 is 5.5.
+
+# %% exercise="adamw" points=3
+class AdamW(Adam):
+    """Adam whose weight decay shrinks the weights themselves.
+
+    Source: Loshchilov and Hutter, "Decoupled weight decay regularization", ICLR 2019.
+    """
+
+    def __init__(
+        self,
+        params: Iterable[Parameter],
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+    ) -> None:
+        Adam.__init__(self, params, lr, betas, eps, weight_decay)
+
+    def update(self, weight: np.ndarray, grad: np.ndarray, state: dict[str, Any]) -> None:
+        """Shrink the weight, then `adapt` to the gradient as it came. About 2 lines."""
+        ### BEGIN SOLUTION
+        weight *= 1 - self.lr * self.weight_decay
+        self.adapt(weight, grad, state)
+        ### END SOLUTION
+
+
+# %% check="adamw" points=3
+@probe
+def shrink(weight, gradients, **settings):
+    parameter = Parameter(weight)
+    optimizer = AdamW([parameter], **settings)
+    for grad in gradients:
+        parameter.grad = np.float32(grad)
+        optimizer.step()
+    return [parameter.data, optimizer.state[0]["exp_avg"]]
+
+
+def test_unit_adamw():
+    got = shrink([8.0], [[1.0]], lr=0.5, weight_decay=0.5)
+    check(got[0], want=[5.5])
+    check(got[1], want=[0.1], says="The means are of the gradient as it came.")
+    check(shrink([8.0], [[0.0], [0.0]], lr=0.5, weight_decay=0.5)[0], want=[4.5])
+    check(shrink([100.0], [[0.0]], lr=0.5)[0], want=[99.5], says="The usual decay is 0.01.")
+
+
+test_unit_adamw()
+
+# %% [markdown]
+# **In PyTorch** `torch.optim.AdamW` gives the same numbers.
+
+# %% [markdown]
+# ## Save and restore
+#
+# A run that stops and goes on needs the memory of its optimizer too. This part is supplied; lesson 08 writes it to a
+# file.
+
+# %% supplied="Optimizer.state_dict"
+@patch
+def state_dict(self: Optimizer) -> dict[str, Any]:
+    """Copies of the settings, the step count, and what is remembered of each parameter, in plain containers."""
+    settings = {name: getattr(self, name) for name in self.settings}
+    return {"settings": settings, "step_count": self.step_count, "state": copy.deepcopy(self.state)}
+
+
+@patch
+def restored(self: Optimizer, state: dict[str, Any]) -> Optimizer:
+    """A new optimizer of this kind, on these parameters, in the given state.
+
+    Raises ValueError or TypeError that says what does not fit: names, settings, shapes, dtypes, counts.
+    """
+    name, parts = type(self).__name__, ("settings", "step_count", "state")
+    if set(state) != set(parts) or set(state["settings"]) != set(self.settings):
+        needed = f"a state has {list(parts)}, with settings {list(self.settings)}"
+        raise ValueError(f"{name}: {needed}; is this another optimizer's?")
+    if len(state["state"]) != len(self.params):
+        theirs, ours = len(state["state"]), len(self.params)
+        raise ValueError(f"{name}: the state has {theirs} parameters, this optimizer {ours}")
+    for number, (memory, parameter) in enumerate(zip(state["state"], self.params)):
+        require_memory(number, memory, self.remembers, parameter.data)
+    fresh = type(self)(self.params, **state["settings"])
+    fresh.step_count, fresh.state = whole(f"{name}: step_count", state["step_count"]), copy.deepcopy(state["state"])
+    return fresh
+
+
+@patch
+def load_state_dict(self: Optimizer, state: dict[str, Any]) -> None:
+    """Take over what `state_dict` gave. Raises ValueError or TypeError, with nothing changed, when it does not fit."""
+    self.__dict__.update(self.restored(state).__dict__)
+
+
+# %%
+layer = Linear(3, 2, rng=Generator(0))
+optimizer = Adam(layer.parameters(), lr=0.1)
+layer.weight.grad = np.ones((2, 3), np.float32)
+optimizer.step()
+optimizer.state_dict()
+
+# %% [markdown]
+# The bias had no gradient yet, so nothing is remembered of it.
+#
+# ## Break it on purpose
+#
+# The first cell, with steps eleven times as large:
+
+# %%
+w, path = 5.0, []
+for _ in range(6):
+    w -= 1.1 * 2 * w
+    path.append(round(w, 1))
+path
+
+# %% [markdown]
+# Each step lands on the other side, further away than before. No error is raised; the loss grows, and a rate that is
+# too large is the first thing to suspect.
+#
+# ## What it costs
+#
+# Bytes that each optimizer remembers, for every byte of weights:
+
+# %%
+def remembered(optimizer: Optimizer) -> float:
+    for parameter in optimizer.params:
+        parameter.grad = np.ones_like(parameter.data)
+    optimizer.step()
+    arrays = [value for state in optimizer.state for value in state.values() if isinstance(value, np.ndarray)]
+    return sum(array.nbytes for array in arrays) / sum(parameter.nbytes for parameter in optimizer.params)
+
+
+params = list(Linear(1000, 100, rng=Generator(0)).parameters())
+remembered(SGD(params, lr=0.1)), remembered(SGD(params, lr=0.1, momentum=0.9)), remembered(Adam(params))
+
+# %% [markdown]
+# Weights, gradients and two moments: training with Adam takes four times the bytes of the weights. Next, lesson 08
+# puts model, loss, data and optimizer into one loop.
