@@ -1,0 +1,51 @@
+"""Builds the reference: the package as it comes out when every exercise is solved."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from tito import package
+from tito.course import Course, Lesson
+from tito.dev.jobs import EXPORTED
+from tito.fold import FoldInput
+
+
+def run(args: argparse.Namespace) -> int:
+    """`tito dev export`: write build/reference/tinytorch and say what is in it."""
+    folder = reference(Course.find())
+    files = sorted((folder / package.PACKAGE).glob("*.py"))
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    print(f"Wrote build/reference/tinytorch ({len(files)} files, {lines} lines).")
+    return 0
+
+
+def reference(course: Course) -> Path:
+    """The folder build/reference, whose tinytorch is made anew from the lessons as they are now."""
+    made = _kept(course, [fold_input(lesson) for lesson in course.lessons])
+    target = course.root / "build" / "reference"
+    if package.hashes(target / package.PACKAGE) != package.hashes(made / package.PACKAGE):
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.copytree(made / package.PACKAGE, target / package.PACKAGE)
+    return target
+
+
+def needs_of(course: Course, lesson: Lesson) -> Path:
+    """The folder of a package with all that the lesson builds on, solved, and its own supplied modules."""
+    needs = [fold_input(need) for need in course.needs_of(lesson)]
+    return _kept(course, [*needs, replace(fold_input(lesson), cells=())])
+
+
+def fold_input(lesson: Lesson) -> FoldInput:
+    """The lesson with its solutions, for the exporter."""
+    cells = [cell for cell in lesson.cells() if cell.role in EXPORTED]
+    supplied = {path.stem: path.read_text(encoding="utf-8") for path in lesson.supplied}
+    title = f"Lesson {lesson.id}: {lesson.title}. Exported by tito from modules/{lesson.stem}.ipynb."
+    return FoldInput(lesson.name, title, cells, supplied)
+
+
+def _kept(course: Course, lessons: Sequence[FoldInput]) -> Path:
+    return package.cached(course.root / "build" / "cache", lessons)
