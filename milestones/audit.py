@@ -6,11 +6,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from tinytorch.dataloader import DataLoader, TensorDataset
+from tinytorch.optimizers import SGD
+from tinytorch.training import Trainer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tinytorch import Module, Tensor, Trainer
+    from tinytorch import Module, Tensor
 
 
 def slope_error(model: Module, loss_fn: Callable[[Tensor, Tensor], Tensor], inputs: Tensor, targets: Tensor) -> float:
@@ -29,6 +32,32 @@ def slope_error(model: Module, loss_fn: Callable[[Tensor, Tensor], Tensor], inpu
         parameter.data[:] = start
         errors.append(abs((ends[0] - ends[1]) / (2 * step) / promised - 1))
     return max(errors)
+
+
+def step_error(model: Module, loss_fn: Callable[[Tensor, Tensor], Tensor], inputs: Tensor, targets: Tensor) -> float:
+    """By which part of it a Trainer's step differs from rate times gradient of the mean loss, at worst.
+
+    Each step is one window of a batch of three rows and a shorter one, so it is right only when the gradients of both
+    are added up, divided by the rows of both, clipped and, after the step, cleared. Three steps are clipped, three not.
+    """
+    loader, rate, errors = DataLoader(TensorDataset(inputs, targets), batch_size=3), 0.1, []
+    for longest in (0.05, 50.0):
+        trainer = Trainer(model, SGD(model.parameters(), lr=rate), loss_fn, grad_clip_norm=longest)
+        for _ in range(3):
+            model.zero_grad()
+            loss_fn(model(inputs), targets).backward()
+            gradient, before = flat(model, "grad"), flat(model, "data")
+            gradient *= min(1.0, longest / np.linalg.norm(gradient))
+            model.zero_grad()
+            trainer.train_epoch(loader, accumulation_steps=4)
+            moved = (before - flat(model, "data")) / rate
+            errors.append(float(np.linalg.norm(moved - gradient) / np.linalg.norm(gradient)))
+    return max(errors)
+
+
+def flat(model: Module, name: str) -> np.ndarray:
+    """`data` or `grad` of all parameters in one row."""
+    return np.concatenate([getattr(parameter, name).ravel() for parameter in model.parameters()])
 
 
 def history_faults(trainer: Trainer, rates: list[float], accuracy: float) -> list[str]:

@@ -26,7 +26,7 @@ SECONDS = {"m1": 15, "m2": 10, "m3": 60}
 LINES = {
     "m1": ["at least 9 of 10", "at least 90 %", "at least 97 %"],
     "m2": ["4 of 4", "4 of 4", "exactly 75 %", "4 of 4"],
-    "m3": ["at least 9 of 10", "within 0.001", "within 1 %", "at least 97 %", "at least 96 %", "as set and counted"],
+    "m3": ["at least 9 of 10", "within 0.00001", "within 1 %", "at least 97 %", "at least 96 %", "as set and counted"],
 }
 PICTURES = {"m1": ["cards", "digits"], "m2": ["search", "regions"], "m3": ["xor", "curves", "mistakes"]}
 

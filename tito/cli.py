@@ -138,7 +138,7 @@ def _lesson_commands(commands: Commands) -> None:
     export.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at")
     export.add_argument("--all", action="store_true", help="every lesson that has a notebook, in order")
     hint = _add(commands, "hint", "the next of three hints")
-    hint.add_argument("exercise", metavar="EXERCISE", nargs="?", help="else the first that is not ok")
+    hint.add_argument("words", metavar="NN EXERCISE", nargs="*", help="one or both; else the first that is not ok")
     diff = _add(commands, "diff", "your exported code beside ours")
     diff.add_argument("lesson", metavar="NN")
     reset = _add(commands, "reset", "give a lesson or one exercise its first state back; yours is kept")

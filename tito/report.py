@@ -17,7 +17,7 @@ from tito.testing import Outcome
 WIDTH = 78
 FAILURE_LINES = 15
 NAME_LINES = 2
-NOTE_LINES = 2
+NOTE_LINES = 3
 PRINTED_LINES = 3
 SAYS_LINES = 2
 COLOURS = {"ok": "32", "FAIL": "31", "todo": "33"}
@@ -53,8 +53,9 @@ class Result:
 
 def text(result: Result, colour: bool = False) -> str:
     """The report on one lesson, without its last line."""
-    head = f"{result.id} {result.name}   {result.file}"
-    lines = [head, *_notes(result.notes), *_joined(result.outcomes, colour)]
+    most = 1 if result.failures else NOTE_LINES
+    lines = [f"{result.id} {result.name}   {result.file}", *_notes(result.notes, most)]
+    lines += _joined(result.outcomes, colour, most + 3)
     room = FAILURE_LINES - len(lines) - 2  # a blank line and the last line follow
     for failure in result.failures:
         lines += _failure(failure, room, colour)
@@ -94,13 +95,22 @@ def cut(line: str, width: int = WIDTH) -> str:
     return line if len(line) <= width else line[: width - 4] + " ..."
 
 
-def _notes(notes: Sequence[str]) -> list[str]:
+def _notes(notes: Sequence[str], most: int) -> list[str]:
     lines = [cut(f"  note  {note}") for note in notes]
-    return lines if len(lines) <= NOTE_LINES else [*lines[: NOTE_LINES - 1], f"  note  and {len(lines) - 1} more"]
+    more = len(notes) - most
+    return lines if more <= 0 else [*lines[: most - 1], cut(f"  note  {notes[most - 1]}", 60) + f" (and {more} more)"]
 
 
-def _joined(outcomes: Sequence[Outcome], colour: bool) -> list[str]:
-    """One line for all that are ok, one for all that are to do, one for all that wait for the same exercise."""
+def _joined(outcomes: Sequence[Outcome], colour: bool, room: int) -> list[str]:
+    """A line or two for all that are ok, for all that are to do, and for all that wait for the same exercise."""
+    for most in range(NAME_LINES, 0, -1):
+        lines = _grouped(outcomes, colour, most)
+        if len(lines) <= room:
+            return lines
+    return [*lines[: room - 1], f"{INDENT}and more that wait"]
+
+
+def _grouped(outcomes: Sequence[Outcome], colour: bool, most: int) -> list[str]:
     groups: dict[tuple[str, str], list[str]] = {("ok", ""): [], ("todo", ""): []}
     for outcome in outcomes:
         if outcome.status not in ("FAIL", "not run"):
@@ -108,7 +118,7 @@ def _joined(outcomes: Sequence[Outcome], colour: bool) -> list[str]:
     lines = []
     for (status, waits_for), names in groups.items():
         text = (f"for {waits_for}: " if waits_for else "") + ", ".join(names)
-        wrapped = _wrap(text, WIDTH - 8, NAME_LINES) if names else []
+        wrapped = _wrap(text, WIDTH - 8, most) if names else []
         lines += [(INDENT if i else label(status, colour)) + line for i, line in enumerate(wrapped)]
     return lines
 
@@ -137,11 +147,9 @@ def _block(failure: Outcome, room: int) -> list[str]:
         _labelled("printed", "\n".join(failure.output.splitlines()[:PRINTED_LINES])),
     ]
     says = _wrap(failure.says, width, SAYS_LINES)
-    if not any(parts):
-        return says
-    _shorten(parts, room - len(says) - bool(says))
+    _shorten([*parts, says], room - 1)
     lines = [line for part in parts for line in part]
-    return [*lines, "", *says] if says else lines
+    return [*lines, "", *says] if says and lines else lines + says
 
 
 def _shorten(parts: list[list[str]], room: int) -> None:

@@ -40,7 +40,9 @@ class Workspace:
         """A new workspace in an empty or missing folder."""
         if (root / ".tito" / "workspace.json").exists():
             raise UserError(f"{root} is a workspace already; go on there with: cd {root} && tito")
-        if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        if root.exists() and not root.is_dir():
+            raise UserError(f"{root} is a file; give a new folder: tito init my-tinytorch")
+        if root.exists() and any(root.iterdir()):
             raise UserError(f"{root} is not empty; give a new folder: tito init {root}-tinytorch")
         for name in FOLDERS:
             (root / name).mkdir(parents=True, exist_ok=True)

@@ -753,7 +753,7 @@ def slopes_at_zero():
     slopes = []
     for exponent in (0, 1, 2):
         x = Tensor([0.0, 3.0], requires_grad=True)
-        (x**exponent).sum().backward()
+        (x**exponent).backward(np.ones(2))
         slopes.append(x.grad)
     return slopes
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 import time
 from pathlib import Path
 from typing import Any
 
-from tito import package, student, testing
+from tito import package, report, student, testing
 from tito.commands.common import require
 from tito.commands.lessons import fold_input, job_of, stored_input
 from tito.course import Course, Lesson
@@ -35,6 +36,14 @@ def check_lesson(
     return result, plan
 
 
+def failed(course: Course, workspace: Workspace, result: Result, more: str = "") -> str:
+    """The report on a lesson that is not ok, and where help is."""
+    current = next((lesson.id for lesson in course.lessons if not workspace.exported(lesson)), None)
+    hint = "tito hint" if result.id == current else f"tito hint {result.id}"
+    text = report.text(result, report.wants_colour(sys.stdout))
+    return f"{text}\n\n{report.count(result)}.{more}  Stuck?  {hint}"
+
+
 def last_result(workspace: Workspace, lesson: Lesson) -> dict[str, Any]:
     """What the last test found: passed, of, next, and whether the file is the same; {} when never tested."""
     found: dict[str, Any] = workspace.remembered().get("tests", {}).get(lesson.id, {})
@@ -53,7 +62,7 @@ def _remember(workspace: Workspace, result: Result, digest: str) -> None:
 
 
 def _first_open(result: Result) -> str:
-    """The exercise to work at: the first that fails or is to do, else whatever is in the way; "" when all are ok."""
+    """The exercise to work at: the first that fails or is to do, else what is waited for; "" when all are ok."""
     ranks = {"FAIL": 0, "todo": 0, "waits": 1, "not run": 1}
     left = sorted((outcome for outcome in result.outcomes if outcome.status != "ok"), key=lambda one: ranks[one.status])
-    return left[0].waits_for or left[0].exercise if left else ""
+    return left[0].waits_for or left[0].exercise or left[0].check if left else ""

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from tito import package, percent, report, testing
-from tito.commands.checking import check_lesson
+from tito.commands.checking import check_lesson, failed
 from tito.commands.common import chosen, enter
 from tito.commands.lessons import exported_cells, package_jobs, present_input, stored_input
 from tito.course import Course, Lesson
 from tito.errors import NOT_YET, UserError
+from tito.fold import FoldError, FoldInput
 from tito.package import Commit
 from tito.report import Result
 from tito.workspace import Workspace
 
-KEPT = "Your package is as it was."
+KEPT = "  Your package is as it was."
 
 
 def run(args: Namespace, course: Course) -> int:
@@ -48,20 +49,27 @@ def _export(course: Course, workspace: Workspace, lesson: Lesson) -> bool:
     """Test the lesson, test the package with it, put the package in place; whether all was ok."""
     result, plan = check_lesson(course, workspace, lesson)
     if not result.ok:
-        _print_failure(result, "")
+        print(failed(course, workspace, result, KEPT))
         return False
     lessons = [each for each in course.lessons if each == lesson or workspace.exported(each)]
     inputs = [present_input(workspace, plan) if each == lesson else stored_input(workspace, each) for each in lessons]
     notes: list[str] = []
     with package.staging(workspace) as folder:
-        package.build(folder, inputs, notes)
+        _build(folder, inputs, notes, lesson)
         broken = _broken(course, folder, lessons)
         if broken:
-            _print_failure(broken, f"{result.file} is ok, but not the package built from it:\n")
+            print(f"{result.file} is ok, but not the package built from it:\n{failed(course, workspace, broken, KEPT)}")
             return False
         done = package.commit(workspace, folder, {workspace.snapshot(lesson).name: percent.write(exported_cells(plan))})
     _print_done(workspace, result, done, notes)
     return True
+
+
+def _build(folder: Path, inputs: Sequence[FoldInput], notes: list[str], lesson: Lesson) -> None:
+    try:
+        package.build(folder, inputs, notes)
+    except FoldError as error:
+        raise UserError(f"{error.message}, then repeat: tito export {lesson.id}", NOT_YET) from None
 
 
 def _broken(course: Course, folder: Path, lessons: list[Lesson]) -> Result | None:
@@ -74,11 +82,6 @@ def _broken(course: Course, folder: Path, lessons: list[Lesson]) -> Result | Non
     lesson = course.lesson(bad)
     own = [outcome for outcome in outcomes if outcome.lesson == bad]
     return Result(lesson.id, lesson.name, f"tinytorch/{lesson.name}.py", own, (), time.perf_counter() - began)
-
-
-def _print_failure(result: Result, head: str) -> None:
-    text = report.text(result, report.wants_colour(sys.stdout))
-    print(f"{head}{text}\n\n{report.count(result)}.  {KEPT}  Stuck?  tito hint")
 
 
 def _print_done(workspace: Workspace, result: Result, done: Commit, notes: list[str]) -> None:

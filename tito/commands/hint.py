@@ -1,4 +1,4 @@
-"""`tito hint [EXERCISE]`: the next of an exercise's three hints."""
+"""`tito hint [NN] [EXERCISE]`: the next of an exercise's three hints."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from tito.workspace import Workspace
 def run(args: Namespace, course: Course) -> int:
     """Print one hint, and remember that it was given."""
     workspace = enter()
-    lesson = _lesson_of(args.exercise, course, workspace)
-    exercise = args.exercise or _first_open(course, workspace, lesson)
+    lesson, exercise = _asked(args.words, course, workspace)
     hints = _hints(lesson, exercise)
     key = f"{lesson.id} {exercise}"
     given = min(workspace.remembered().get("hints", {}).get(key, 0) + 1, len(hints))
@@ -24,21 +23,33 @@ def run(args: Namespace, course: Course) -> int:
     print(f"{lesson.id} {lesson.name}, {exercise}: hint {given} of {len(hints)}\n")
     print(textwrap.fill(hints[given - 1], 78, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
     last = f"That is the last one.  Try it:  tito test {lesson.id}"
-    print(f"\n{last if given == len(hints) else f'More:  tito hint {exercise}'}")
+    print(f"\n{last if given == len(hints) else f'More:  tito hint {lesson.id} {exercise}'}")
     return 0
 
 
-def _lesson_of(exercise: str | None, course: Course, workspace: Workspace) -> Lesson:
-    """The current lesson, or the one that has the exercise: the current first, then those that are exported."""
-    if exercise is None:
-        return current(course, workspace)
+def _asked(words: list[str], course: Course, workspace: Workspace) -> tuple[Lesson, str]:
+    """The lesson and exercise that the words name; what they leave open is what the learner is at."""
+    if len(words) > 2:
+        raise UserError("too many words; name a lesson, an exercise or both, as in: tito hint 01 create")
+    if words and words[0].isdecimal():
+        lesson = course.lesson(words[0])
+        exercise = words[1] if len(words) == 2 else _first_open(course, workspace, lesson)
+    elif words:
+        lesson, exercise = _lesson_of(words[-1], course, workspace), words[-1]
+    else:
+        lesson = current(course, workspace)
+        exercise = _first_open(course, workspace, lesson)
+    if exercise not in exercises(lesson):
+        raise _why_none(lesson, exercise)
+    return lesson, exercise
+
+
+def _lesson_of(exercise: str, course: Course, workspace: Workspace) -> Lesson:
+    """The lesson that has the exercise: the current one first, then those that are exported."""
     done = [lesson for lesson in course.lessons if workspace.exported(lesson)]
     ahead = [lesson for lesson in course.lessons if lesson not in done]
-    for lesson in [*ahead[:1], *reversed(done)]:
-        if exercise in exercises(lesson):
-            return lesson
-    here = ", ".join(exercises((ahead or list(course.lessons))[0]))
-    raise UserError(f"there is no exercise {exercise!r} so far; here are {here}: tito hint EXERCISE")
+    lessons = [*ahead[:1], *reversed(done)]
+    return next((lesson for lesson in lessons if exercise in exercises(lesson)), lessons[0])
 
 
 def exercises(lesson: Lesson) -> list[str]:
@@ -56,6 +67,15 @@ def _first_open(course: Course, workspace: Workspace, lesson: Lesson) -> str:
     if not last["next"]:
         raise UserError(f"all checks of lesson {lesson.id} are ok; go on with: tito export {lesson.id}", NOT_YET)
     return str(last["next"])
+
+
+def _why_none(lesson: Lesson, name: str) -> UserError:
+    """Why there is no hint for what is no exercise of the lesson."""
+    if any(name in (cell.name, cell.id) for cell in lesson.cells()):
+        way_out = f"put the original back with: tito reset {lesson.id} {name}"
+        return UserError(f"{name} was given complete and fails since it was changed; {way_out}", NOT_YET)
+    names = ", ".join(exercises(lesson))
+    return UserError(f"lesson {lesson.id} has no exercise {name!r} but {names}: tito hint {lesson.id} EXERCISE")
 
 
 def _hints(lesson: Lesson, exercise: str) -> list[str]:

@@ -12,6 +12,7 @@ from tito.commands.common import enter
 from tito.commands.open import first_state
 from tito.course import Course, Lesson
 from tito.errors import UserError
+from tito.student import DEFINING
 from tito.studentfile import StudentCell
 from tito.workspace import write_text
 
@@ -24,17 +25,19 @@ def run(args: Namespace, course: Course) -> int:
     with workspace.locked():
         backup = workspace.backup(path)
         write_text(path, text)
-    what = f"exercise {args.exercise}" if args.exercise else f"lesson {lesson.id}"
-    print(f"{what} in {workspace.shown(path)} is as it was at first. Yours is kept: {workspace.shown(backup)}")
-    print("If the notebook is open, reload it before you save (File, Reload Notebook from Disk).")
+    what = f", {args.exercise}" if args.exercise else ""
+    print(f"{lesson.id} {lesson.name}{what} is as it was at first in {workspace.shown(path)}.")
+    print(f"Yours is kept:  {workspace.shown(backup)}")
+    print("Where the file is open, load it anew before you save it.")
     return 0
 
 
 def _with_stub(path: Path, lesson: Lesson, exercise: str) -> str:
-    """The file's text with the exercise's first state in its cell."""
-    stubs = {cell.name: cell for cell in release.student_cells(lesson) if cell.role == "exercise"}
+    """The file's text with the first state of one exercise, or of another cell of the lesson, in its cell."""
+    cells = [cell for cell in release.student_cells(lesson) if cell.role in DEFINING]
+    stubs = {cell.name or cell.id: cell for cell in cells}
     if exercise not in stubs:
-        names = ", ".join(stubs)
+        names = ", ".join(cell.name for cell in cells if cell.role == "exercise")
         raise UserError(f"lesson {lesson.id} has no exercise {exercise!r} but {names}: tito reset {lesson.id} NAME")
     stub = stubs[exercise]
     found = [cell for cell in studentfile.read(path).cells if cell.id == stub.id]

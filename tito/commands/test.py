@@ -18,7 +18,7 @@ from argparse import Namespace
 from collections.abc import Iterator
 
 from tito import report
-from tito.commands.checking import check_lesson
+from tito.commands.checking import check_lesson, failed
 from tito.commands.common import chosen, enter, print_json
 from tito.course import Course, Lesson
 from tito.report import Result
@@ -33,7 +33,7 @@ def run(args: Namespace, course: Course) -> int:
     for result in _tested(course, workspace, lessons, args):
         results.append(result)
         if not args.json:
-            print(_summary(result) if args.all else _report(workspace, course.lesson(result.id), result), flush=True)
+            print(_report(course, workspace, result, short=args.all), flush=True)
     if args.json:
         print_json(report.as_json(results))
     return 0 if len(results) == len(lessons) and all(result.ok for result in results) else 1
@@ -51,20 +51,11 @@ def _tested(course: Course, workspace: Workspace, lessons: tuple[Lesson, ...], a
             return
 
 
-def _report(workspace: Workspace, lesson: Lesson, result: Result) -> str:
-    text = report.text(result, report.wants_colour(sys.stdout))
-    return f"{text}\n{_last_line(workspace, lesson, result)}"
-
-
-def _summary(result: Result) -> str:
-    """One line for a lesson that passed, the whole report for another."""
-    if result.ok:
-        return f"{result.id} {result.name:<12}{report.count(result)} in {result.seconds:.1f} s"
-    return f"{report.text(result, report.wants_colour(sys.stdout))}\n\n{report.count(result)}.  Stuck?  tito hint"
-
-
-def _last_line(workspace: Workspace, lesson: Lesson, result: Result) -> str:
+def _report(course: Course, workspace: Workspace, result: Result, short: bool) -> str:
+    """A passed lesson in one line when it is one of many; else the whole report and what to do next."""
     if not result.ok:
-        return f"\n{report.count(result)}.  Stuck?  tito hint"
-    time = f"{report.count(result)} in {result.seconds:.1f} s."
-    return f"{time}  Next:  tito export {lesson.id}"
+        return failed(course, workspace, result)
+    time = f"{report.count(result)} in {result.seconds:.1f} s"
+    if short:
+        return f"{result.id} {result.name:<12}{time}"
+    return f"{report.text(result, report.wants_colour(sys.stdout))}\n{time}.  Next:  tito export {result.id}"
