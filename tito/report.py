@@ -53,9 +53,9 @@ class Result:
 
 def text(result: Result, colour: bool = False) -> str:
     """The report on one lesson, without its last line."""
-    most = 1 if result.failures else NOTE_LINES
-    lines = [f"{result.id} {result.name}   {result.file}", *_notes(result.notes, most)]
-    lines += _joined(result.outcomes, colour, most + 3)
+    notes = _notes(result.notes, 1 if result.failures else NOTE_LINES)
+    joined = _joined(result.outcomes, colour, (3 if result.failures else 9) - len(notes))
+    lines = [f"{result.id} {result.name}   {result.file}", *notes, *joined]
     room = FAILURE_LINES - len(lines) - 2  # a blank line and the last line follow
     for failure in result.failures:
         lines += _failure(failure, room, colour)
