@@ -251,11 +251,10 @@ def __bool__(self: Tensor) -> bool:
 def as_tensor(value: Any, beside: np.dtype) -> Tensor:
     """Make a tensor of a number or array that stands beside a tensor of dtype `beside`, whose precision it takes."""
     array = np.asarray(value)
-    kind = array.dtype.kind
-    if kind == beside.kind and (kind == "f" or array.ndim == 0):
+    if array.dtype.kind == "f":
+        array = array.astype(beside if beside.kind == "f" else np.float32)
+    elif type(value) is int and beside.kind in "iu":
         array = array.astype(beside)
-    elif kind == "f":
-        array = array.astype(np.float32)
     return Tensor.wrap(array)
 
 

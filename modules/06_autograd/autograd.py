@@ -323,7 +323,7 @@ test_unit_unbroadcast_both()
 # %% exercise="receive" points=4
 @patch
 def receive(self: Tensor, share: np.ndarray, pending: dict[Operation, np.ndarray]) -> None:
-    """Add one share of the gradient: to `grad` of a leaf (or where it is retained), else to what waits in `pending`.
+    """Add one share of the gradient: to `grad` of a leaf or where it is retained, else to what waits in `pending`.
 
     The share is brought to this tensor's shape and dtype first. A leaf copies its first share. About 8 lines.
     """
@@ -418,7 +418,7 @@ def history(self: Tensor) -> list[Operation]:
         operation = stack.pop().operation
         if operation is not None and operation not in found:
             if not operation.inputs:
-                raise RuntimeError("backward: an earlier backward freed this graph; pass retain_graph=True to that one")
+                raise RuntimeError("backward: an earlier backward freed this graph; pass it retain_graph=True")
             found.add(operation)
             stack.extend(operation.inputs)
     return sorted(found, key=lambda operation: operation.number)
@@ -433,7 +433,7 @@ def seed(self: Tensor, gradient: Any) -> np.ndarray:
         raise RuntimeError(f"backward: shape {self.shape} is no single number; take .sum(), or pass gradient=")
     start = np.ones_like(self.data) if gradient is None else np.asarray(gradient, dtype=self.data.dtype)
     if start.shape != self.data.shape:
-        raise ValueError(f"backward: the gradient has shape {start.shape}, the tensor {self.shape}; they must be equal")
+        raise ValueError(f"backward: gradient= has shape {start.shape}, the tensor {self.shape}; make them equal")
     return start
 
 
@@ -452,7 +452,7 @@ def detach(self: Tensor) -> Tensor:
 
 @patch
 def retain_grad(self: Tensor) -> None:
-    """Keep the gradient of this tensor at backward, though it is no leaf. Raises RuntimeError if it requires none."""
+    """Keep the gradient of this tensor too, though it is no leaf. Raises RuntimeError when it requires none."""
     if not self.requires_grad:
         raise RuntimeError("retain_grad: this tensor requires no gradient; make an input with requires_grad=True")
     self.retains_grad = True
@@ -461,7 +461,7 @@ def retain_grad(self: Tensor) -> None:
 @patch
 def __setitem__(self: Tensor, index: Any, value: Any) -> None:
     if self.requires_grad and is_grad_enabled():
-        raise RuntimeError("t[i] = v: this tensor requires a gradient, and a change is not recorded; use `with no_grad():`")
+        raise RuntimeError("t[i] = v: the tensor requires a gradient, and this is unrecorded; use with no_grad():")
     self.data[GetItem(index).index] = np.asarray(value)
 
 
@@ -853,7 +853,7 @@ def backward(self: Permute, grad: np.ndarray) -> np.ndarray:
 @patch
 def backward(self: GetItem, grad: np.ndarray) -> np.ndarray:
     full = np.zeros_like(self.inputs[0].data)
-    np.add.at(full, self.index, grad)  # adds up where an index names one place twice; `full[index] = grad` would not
+    np.add.at(full, self.index, grad)  # an index may name one place twice, and both shares count
     return full
 
 

@@ -76,7 +76,7 @@ def test_ties_share_in_amax() -> None:
     np.testing.assert_allclose(ours.grad, theirs.grad.numpy())
 
 
-@pytest.mark.parametrize("names", itertools.product(DTYPES, DTYPES))
+@pytest.mark.parametrize("names", list(itertools.product(DTYPES, DTYPES)))
 @pytest.mark.parametrize("shapes", [((2,), (2,)), ((), (2,)), ((2,), ()), ((), ())])
 @pytest.mark.parametrize("symbol", ["+", "*", "/"])
 def test_promotion(names: tuple[str, str], shapes: tuple[tuple[int, ...], ...], symbol: str) -> None:
@@ -145,7 +145,7 @@ def test_activations(name: str, shape: tuple[int, ...], seed: int, size: float) 
     upstream = numbers(shape, seed + 1)
     y.backward(upstream)
     z.backward(torch.tensor(upstream))
-    np.testing.assert_allclose(ours.grad, theirs.grad.numpy(), rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(ours.grad, theirs.grad.numpy(), rtol=2e-5, atol=5e-6)
 
 
 @given(front=hnp.array_shapes(min_dims=1, max_dims=2, min_side=1, max_side=4), seed=st.integers(0, 999))

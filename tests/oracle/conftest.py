@@ -1,0 +1,10 @@
+"""These tests import the reference package: the lessons with their solutions, exported."""
+
+from __future__ import annotations
+
+import sys
+
+from tito.course import Course
+from tito.dev.export import reference
+
+sys.path.insert(0, str(reference(Course.find())))
