@@ -26,7 +26,7 @@ SECONDS = {"m1": 15, "m2": 10, "m3": 60}
 LINES = {
     "m1": ["at least 9 of 10", "at least 90 %", "at least 97 %"],
     "m2": ["4 of 4", "4 of 4", "exactly 75 %", "4 of 4"],
-    "m3": ["at least 9 of 10", "within 0.00001", "within 1 %", "at least 97 %", "at least 96 %", "as set and counted"],
+    "m3": ["at least 9 of 10", "within 1 %", "within 1 %", "at least 97 %", "at least 96 %", "as set and counted"],
 }
 PICTURES = {"m1": ["cards", "digits"], "m2": ["search", "regions"], "m3": ["xor", "curves", "mistakes"]}
 
@@ -67,6 +67,33 @@ BROKEN = {
     ),
     "a sigmoid lets everything through": Broken(
         "m2", "activations.py", "Sigmoid.forward = lambda self, x: x", {"XOR, two layers set by hand"}
+    ),
+    "the hidden layer gets half its gradient": Broken(
+        "m3",
+        "activations.py",
+        "true = Tanh.backward\nTanh.backward = lambda self, grad: true(self, grad) / 2",
+        {"slope of the loss against backward's"},
+    ),
+    "a loader does not shuffle": Broken(
+        "m3",
+        "dataloader.py",
+        "DataLoader.draw_order = lambda self, epoch: np.arange(len(self.dataset))",
+        {"digits: random 360, mean", "digits: random 360, lowest run"},
+    ),
+    "a window's gradients are added up and not divided": Broken(
+        "m3",
+        "training.py",
+        "true = Trainer._optimizer_update\nTrainer._optimizer_update = lambda self, sample_count: true(self, 1)",
+        {"the Trainer's step against gradient"},
+    ),
+    "an optimizer without momentum": Broken(
+        "m3",
+        "optimizers.py",
+        "true = SGD.__init__\nSGD.__init__ = lambda self, params, lr, **options: true(self, params, lr)",
+        {"XOR, 2-4-1: runs that learn it"},
+    ),
+    "a schedule that stays at its start": Broken(
+        "m3", "training.py", "CosineSchedule.get_lr = lambda self, epoch: self.max_lr", {"the Trainer's history"}
     ),
 }
 
@@ -137,7 +164,7 @@ def test_fails_on_a_broken_package(name: str, tmp_path: Path) -> None:
     fault = BROKEN[name]
     done = run(fault.milestone, broken_copy(tmp_path, fault), tmp_path, "--json")
     assert (done.code, done.err) == (1, "")
-    assert {figure["name"] for figure in done.told["figures"] if figure["passed"] is False} == fault.misses
+    assert fault.misses <= {figure["name"] for figure in done.told["figures"] if figure["passed"] is False}
     assert done.told["passed"] is False
 
 
