@@ -79,8 +79,8 @@ def _missing(course: Course, workspace: Workspace, item: Lesson | Milestone) -> 
 def _about(item: dict[str, Any]) -> str:
     if item["state"] == "locked":
         return f"needs {', '.join(item['missing'])}"
-    if item.get("passed") is None:
-        return "" if item["state"] == "done" else "not opened" if item.get("opened") is False else "not run yet"
     if "of" not in item:
-        return "" if item["passed"] else "missed its pass line"
+        return {None: "not run yet", True: "", False: "missed its pass line"}[item["passed"]]
+    if item["of"] is None:
+        return "" if item["state"] == "done" else "not tested yet" if item["opened"] else "not opened"
     return f"{item['passed']} of {item['of']}{'' if item['same'] else ', changed since'}"
