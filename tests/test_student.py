@@ -97,6 +97,7 @@ def test_an_untouched_percent_file_runs_as_it_is(toy: Lesson, tmp_path: Path) ->
     text = release.percent_text(toy)
     plan = percent_plan(toy, tmp_path, text)
     assert ids(plan) == IN_ORDER and plan.notes == ()
+    assert [cell.number for cell in plan.cells] == [3, 4, 7, 9, 12, 5, 10, 13]
     for cell in plan.cells:
         assert cell.file == "modules/01_toy.py"
         height = cell.source.count("\n") + 1
@@ -189,6 +190,12 @@ def test_of_two_cells_of_one_name_the_first_counts(notebook: Notebook) -> None:
     assert ids(plan) == IN_ORDER
     assert plan.notes == ("cells 12 and 14 are both exercise Sub; the first counts",)
     assert "raise NotImplementedError" in one(plan, "exercise-Sub").source
+
+
+def test_a_copied_demo_is_nobodys_business(notebook: Notebook) -> None:
+    notebook.cells.append(notebook.cells[notebook.at("cell-2")])
+    plan = notebook.plan()
+    assert ids(plan) == IN_ORDER and plan.notes == ()
 
 
 def test_an_exercise_turned_into_text_is_its_stub(notebook: Notebook) -> None:
@@ -373,6 +380,7 @@ def test_a_string_that_is_never_closed_costs_one_cell_of_a_percent_file(
     assert [cell.id for cell in plan.cells if cell.error] == ["exercise-Box"]
     for cell in plan.cells:
         assert text.split("\n")[cell.line - 1] == cell.source.split("\n")[0]
+    assert [cell.number for cell in plan.cells] == [3, 4, 7, 9, 12, 5, 10, 13]
     broken = one(plan, "exercise-Box")
     assert broken.error is not None and broken.error.message.startswith("unterminated triple-quoted string literal")
     assert broken.source.endswith("raise NotImplementedError")
