@@ -11,8 +11,10 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -167,38 +169,55 @@ def test_damaged_journal_is_told(workspace: Workspace) -> None:
 # --- killed ---
 
 
-def spread(count: int) -> list[int]:
-    """At most POINTS of the steps 1..count, evenly, first and last included."""
-    points = min(POINTS, count)
-    return sorted({1 + (count - 1) * i // max(points - 1, 1) for i in range(points)})
+def spread(first: int, last: int, always: Sequence[int] = ()) -> list[int]:
+    """About POINTS of the steps from first to last: those in `always`, the rest evenly, both ends included."""
+    points = max(2, min(POINTS - len(always), last - first + 1))
+    return sorted({*always, *(first + (last - first) * i // (points - 1) for i in range(points))})
 
 
-def child(workspace: Workspace, at: int, way: str) -> list[str]:
-    return [sys.executable, "-B", str(PROGRAM), str(workspace.root), str(at), way]
+def start(workspace: Workspace, template: Workspace, *arguments: object) -> tuple[int, dict[str, Any]]:
+    """Run the program on a fresh copy of the template; how it ended, and what it counted."""
+    shutil.rmtree(workspace.root, ignore_errors=True)
+    shutil.copytree(template.root, workspace.root)
+    done = subprocess.run(command(workspace, *arguments), capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    counted = done.stdout.partition("\n")[2]
+    return done.returncode, json.loads(counted) if counted else {}
+
+
+def command(workspace: Workspace, *arguments: object) -> list[str]:
+    return [sys.executable, "-B", str(PROGRAM), str(workspace.root), *map(str, arguments)]
 
 
 @pytest.mark.parametrize("way", ["one", "three"])
 def test_killed_at_any_step(tmp_path: Path, states: dict[str, State], way: str) -> None:
-    template = make(tmp_path / "template")
-    workspace = Workspace(tmp_path / "ws")
-    shutil.copytree(template.root, workspace.root)
-    whole = subprocess.run(child(workspace, 0, way), capture_output=True, text=True, check=True)
+    template, workspace = make(tmp_path / "template"), Workspace(tmp_path / "ws")
+    _, whole = start(workspace, template, way, 0)
     assert state(workspace) == states["newer"]
     seen = set()
-    for at in spread(int(whole.stdout.split()[1])):
-        shutil.rmtree(workspace.root)
-        shutil.copytree(template.root, workspace.root)
-        done = subprocess.run(child(workspace, at, way), capture_output=True, text=True, check=False)
-        assert done.returncode == -9, done.stderr
+    for at in spread(1, whole["count"], whole["renames"]):
+        assert start(workspace, template, way, at)[0] == -9
         seen.add(check_recovered(workspace, states, f"step {at}"))
     assert seen == set(states)
+
+
+@pytest.mark.parametrize("way", ["one", "three"])
+def test_killed_while_taking_back(tmp_path: Path, states: dict[str, State], way: str) -> None:
+    template, workspace = make(tmp_path / "template"), Workspace(tmp_path / "ws")
+    _, whole = start(workspace, template, way, 0)
+    fail = whole["renames"][len(whole["renames"]) // 2 - 1]  # the last rename of the first export: all but done
+    _, failed = start(workspace, template, way, 0, fail)
+    assert state(workspace) == states["old"]
+    for at in spread(fail + 1, failed["count"], [n for n in failed["renames"] if n > fail]):
+        assert start(workspace, template, way, at, fail)[0] == -9
+        check_recovered(workspace, states, f"step {at}")
 
 
 @pytest.mark.parametrize("way", ["one", "three"])
 def test_killed_at_any_time(workspace: Workspace, states: dict[str, State], way: str) -> None:
     chance = random.Random(way)
     for _ in range(max(3, POINTS // 5)):
-        with subprocess.Popen(child(workspace, -1, way), stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(command(workspace, way, -1), stdout=subprocess.PIPE) as process:
             assert process.stdout
             process.stdout.readline()
             time.sleep(chance.uniform(0, 0.2))
@@ -240,7 +259,7 @@ def test_failed_at_any_step(
     faults.on = True
     steps.export(workspace, "new")
     faults.on, count = False, faults.count
-    for at in spread(count):
+    for at in spread(1, count):
         shutil.rmtree(workspace.root)
         shutil.copytree(template.root, workspace.root)
         faults.at, faults.count, faults.on = at, 0, True
