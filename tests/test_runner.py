@@ -289,6 +289,7 @@ def test_the_checks_of_a_package_see_its_names(package: Path) -> None:
     cells = [_cell(0, *row) for row in [("imports", "", IMPORTS), *checks]]
     outcomes = testing.run([Job("01", cells, "tinytorch.sums")], package)
     assert [(one.status, one.exercise) for one in outcomes] == [("ok", "add"), ("FAIL", "add")]
+    assert outcomes[1].got == "3"
 
 
 def test_a_package_that_cannot_be_imported_fails_by_its_name(package: Path) -> None:

@@ -122,6 +122,7 @@ def opened(args: Namespace, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> 
 def test_open_starts_jupyter_on_a_terminal_only(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     plain, quiet = Namespace(lesson="01", no_launch=False), Namespace(lesson="01", no_launch=True)
     path = str(workspace.root.resolve() / "modules" / "01_vector.ipynb")
+    monkeypatch.setattr(open_command, "find_spec", lambda name: name)
     assert opened(plain, monkeypatch, terminal=True) == [[sys.executable, "-m", "jupyterlab", path]]
     assert opened(plain, monkeypatch, terminal=False) == []
     assert opened(quiet, monkeypatch, terminal=True) == []
@@ -152,7 +153,7 @@ def test_the_doctor_finds_nothing_in_a_sound_place(workspace: Workspace, capsys:
     code, said = found(capsys)
     assert "NumPy" in said
     assert "with BLAS" in said
-    assert [line for line in said.splitlines() if not line.startswith("  ok ")] == []
+    assert "FAIL" not in said
     assert code == 0
 
 
@@ -182,6 +183,6 @@ def test_the_doctor_names_what_is_missing(
     code, said = found(capsys)
     assert code == 1
     assert "NumPy does not start: ImportError: libopenblas is missing" in said
-    assert "JupyterLab is missing" in said
+    assert "  note  JupyterLab is missing" in said
     assert "; needs 3.6 to 3.7\n" in said
     assert said.count("mend it with:  ") == 3

@@ -29,21 +29,27 @@ SHADOWING = ("tinytorch", "tito", "numpy", "jupytext", "random", "math", "typing
 
 @dataclass(frozen=True)
 class Finding:
-    """What was looked at, and the command that mends it when it is not well."""
+    """What was looked at, and the command that mends it when it is not well; `grave` when nothing works without."""
 
     text: str
     mend: str = ""
+    grave: bool = True
+
+    @property
+    def status(self) -> str:
+        """How it is labelled."""
+        return ("FAIL" if self.grave else "note") if self.mend else "ok"
 
 
 def run(args: Namespace, course: Course) -> int:
-    """Print all findings; 1 when one of them is not well."""
+    """Print all findings; 1 when one of them is grave."""
     findings = [*_python(), *_numpy(), *_jupyter(), *_encoding(), *_foreign(), *_folder()]
     colour = report.wants_colour(sys.stdout)
     for finding in findings:
-        print(f"{report.label('FAIL' if finding.mend else 'ok', colour)}{finding.text}")
+        print(f"{report.label(finding.status, colour)}{finding.text}")
         if finding.mend:
             print(f"{report.INDENT}mend it with:  {finding.mend}")
-    return 1 if any(finding.mend for finding in findings) else 0
+    return 1 if any(finding.status == "FAIL" for finding in findings) else 0
 
 
 def _python() -> Iterator[Finding]:
@@ -66,7 +72,8 @@ def _jupyter() -> Iterator[Finding]:
     if find_spec("jupyterlab"):
         yield Finding(f"JupyterLab {metadata.version('jupyterlab')}")
     else:
-        yield Finding("JupyterLab is missing (other editors work too)", _pip(f"install '{DISTRIBUTION}[jupyter]'"))
+        mend = _pip(f"install '{DISTRIBUTION}[jupyter]'")
+        yield Finding("JupyterLab is missing; other editors of notebooks will do", mend, grave=False)
 
 
 def _encoding() -> Iterator[Finding]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Sequence
@@ -18,6 +19,7 @@ from tito.package import Commit
 from tito.report import Result
 from tito.workspace import Workspace
 
+GLUE = "\xa0"  # where no line ends
 KEPT = "  Your package is as it was."
 
 
@@ -85,20 +87,23 @@ def _broken(course: Course, folder: Path, lessons: list[Lesson]) -> Result | Non
 
 
 def _print_done(workspace: Workspace, result: Result, done: Commit, notes: list[str]) -> None:
-    print(f"{result.id} {result.name}: {report.count(result)} in {result.seconds:.1f} s.  {_wrote(workspace, done)}")
+    tested = f"{result.id} {result.name}: {report.count(result)} in {result.seconds:.1f} s."
+    said = f"{tested}  {_wrote(workspace, done, result)}"
+    print(textwrap.fill(said, report.WIDTH, subsequent_indent="  ").replace(GLUE, " "), flush=True)
     for note in notes:
         print(report.cut(f"  note  {note}"))
     for name, backup in done.backups.items():
         print(f"  note  you had changed tinytorch/{name}; yours is kept: {workspace.shown(backup)}")
 
 
-def _wrote(workspace: Workspace, done: Commit) -> str:
-    """`Wrote tinytorch/tensor.py (58 lines).`, each file that is new or changed."""
+def _wrote(workspace: Workspace, done: Commit, result: Result) -> str:
+    """`Wrote tinytorch/tensor.py (58 lines).`, each file that is new or changed, the lesson's own first."""
     files = [name for name in done.rewrote if name != "__init__.py"]
+    files.sort(key=lambda name: name != f"{result.name}.py")
     if not files:
         return "Nothing in tinytorch/ has changed."
     lines = [len((workspace.package / name).read_text(encoding="utf-8").splitlines()) for name in files]
-    return "Wrote " + ", ".join(f"tinytorch/{name} ({n} lines)" for name, n in zip(files, lines, strict=True)) + "."
+    return f"Wrote {', '.join(map(f'tinytorch/{{}}{GLUE}({{}}{GLUE}lines)'.format, files, lines))}."
 
 
 def _after(course: Course, workspace: Workspace, lessons: list[Lesson]) -> list[str]:
