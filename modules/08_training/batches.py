@@ -1,0 +1,101 @@
+"""Hands a Trainer its batches, checked and numbered, and names the batch in an error. Supplied with lesson 08.
+
+Trace it, don't write it: begin at `Batches`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from tinytorch.tensor import Tensor
+
+__all__ = ["Batches", "position_of", "require_part"]
+
+
+class Batches:
+    """The (inputs, targets) of one pass over a loader; `number` is that of the batch at hand, from 0.
+
+    `with Batches(loader) as batches:` an error inside keeps its type, and its text then begins `batch 3:`. Raises
+    TypeError when the loader is no iterable, ValueError when it gives nothing; the first batch is fetched to know.
+    """
+
+    def __init__(self, loader: Any) -> None:
+        self.number = 0
+        try:
+            source = iter(loader)
+        except TypeError as error:
+            kind = type(loader).__name__
+            raise TypeError(f"a loader must be an iterable of (inputs, targets) pairs, got a {kind}") from error
+        with self:
+            first = list(itertools.islice(source, 1))
+        if not first:
+            raise ValueError("the loader is empty: it gave no batch; was an iterator used up before?")
+        self.source = itertools.chain(first, source)
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor]]:
+        for batch in self.source:
+            yield _pair(batch)
+            self.number += 1  # already before the next is fetched: an error there is that one's
+        self.number -= 1
+
+    def __enter__(self) -> Batches:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if isinstance(error, Exception):
+            named = _named(error, f"batch {self.number}: {error}")
+            if named is not error:
+                raise named from error
+
+
+def position_of(loader: Any) -> int | None:
+    """How many batches the loader has given since its beginning; None when it keeps no such count."""
+    position = getattr(loader, "position", None)
+    return position if isinstance(position, int) else None
+
+
+def require_part(name: str, part: Any, fits: bool, wanted: str) -> None:
+    """Raise TypeError that names a Trainer's part, unless it fits."""
+    if not fits:
+        raise TypeError(f"Trainer: {name} must be {wanted}, got a {type(part).__name__}")
+
+
+def _pair(batch: Any) -> tuple[Tensor, Tensor]:
+    """Raise TypeError unless the batch is a pair of Tensors, ValueError when one of them is empty."""
+    if not isinstance(batch, (tuple, list)) or len(batch) != 2:
+        got = f"{len(batch)} items" if isinstance(batch, (tuple, list)) else f"a {type(batch).__name__}"
+        raise TypeError(f"a batch must be a pair (inputs, targets), got {got}")
+    for name, part in zip(("inputs", "targets"), batch):
+        if not isinstance(part, Tensor):
+            raise TypeError(f"the {name} must be a Tensor, got a {type(part).__name__}")
+        if part.numel() == 0:
+            raise ValueError(f"the batch is empty: its {name} have shape {part.shape}")
+    return batch[0], batch[1]
+
+
+class _Text(str):
+    """Text that shows itself without quotes: `str(KeyError(text))` is the repr of its argument."""
+
+    __repr__ = str.__str__
+
+
+def _named(error: Exception, text: str) -> Exception:
+    """The same error with another text; a new one of a subclass where its kind makes its text in a way of its own."""
+    before = error.args
+    for form in (text, _Text(text)):
+        error.args = (form,)
+        if str(error) == text:
+            return error
+    error.args = before
+    kind = type(error)
+    same = {"__str__": lambda self: text, "__module__": kind.__module__, "__qualname__": kind.__qualname__}
+    named: type[Exception] = type(kind.__name__, (kind,), same)
+    try:
+        fresh = named(*error.__reduce__()[1])
+    except Exception:  # its constructor takes other arguments than those that it keeps; its attributes follow below
+        fresh = named.__new__(named)
+    fresh.__dict__.update(error.__dict__)
+    return fresh

@@ -1,0 +1,942 @@
+# %% [markdown]
+# # 08 Training
+#
+# All the parts are there. Put together by hand, they fit a line through four points of y = 2 x + 1:
+
+# %% imports
+from tito.notebook import check, draw, patch, probe, raises
+from collections.abc import Callable, Iterable, Sized
+import math
+import pickle
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from tinytorch.activations import ReLU
+from tinytorch.batches import Batches, position_of, require_part
+from tinytorch.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from tinytorch.dataloader import DataLoader, TensorDataset
+from tinytorch.generator import Generator
+from tinytorch.grad_mode import no_grad
+from tinytorch.layers import Dropout, Linear, Module, Sequential
+from tinytorch.losses import CrossEntropyLoss, MSELoss
+from tinytorch.optimizers import SGD, Adam, Optimizer
+from tinytorch.settings import setting, whole
+from tinytorch.snapshot import gather, restore
+from tinytorch.tensor import Tensor
+
+# %%
+x, y = Tensor([[0.0], [1.0], [2.0], [3.0]]), Tensor([[1.0], [3.0], [5.0], [7.0]])
+line = Linear(1, 1, rng=Generator(0))
+optimizer = SGD(line.parameters(), lr=0.1)
+for _ in range(200):
+    optimizer.zero_grad()
+    MSELoss()(line(x), y).backward()
+    optimizer.step()
+line.weight, line.bias
+
+# %% [markdown]
+# Slope 2, offset 1. A real run has more to it: batches, a rate that changes, gradients cut to size, an evaluation, and
+# the wish to stop tonight and go on tomorrow. This lesson builds the `Trainer` that does all that, in small methods.
+
+# %% [markdown]
+# ## A rate that falls
+#
+# Large steps find the valley, small ones its floor. The cosine schedule begins at `max_lr`, falls slowly, then fast,
+# then slowly, and stays at `min_lr` from epoch `total_epochs` on.
+#
+# **Shapes** `epoch -> a Python float`
+#
+# **By hand** from 8 to 2 in 4 epochs: at epoch 0 it is 8, at epoch 2, halfway, 2 + 6 * (1 + 0) / 2 = 5, from 4 on 2.
+
+# %% exercise="schedule" points=3
+class CosineSchedule:
+    """A learning rate for each epoch: half a cosine from `max_lr` down to `min_lr`, which then stays.
+
+    Raises ValueError or TypeError unless 0 <= min_lr <= max_lr and total_epochs is an integer from 1 up.
+    Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", ICLR 2017.
+    """
+
+    def __init__(self, max_lr: float, min_lr: float, total_epochs: int) -> None:
+        self.max_lr, self.min_lr = setting("CosineSchedule: max_lr", max_lr), setting("CosineSchedule: min_lr", min_lr)
+        self.total_epochs = whole("CosineSchedule: total_epochs", total_epochs, least=1)
+        if self.min_lr > self.max_lr:
+            raise ValueError(f"CosineSchedule: min_lr {min_lr} is above max_lr {max_lr}; exchange them?")
+
+    def get_lr(self, epoch: int) -> float:
+        """The rate of this epoch: min + (max - min) * (1 + cos(pi * epoch / total)) / 2. About 3 lines."""
+        ### BEGIN SOLUTION
+        if epoch >= self.total_epochs:
+            return self.min_lr
+        share = (1 + math.cos(math.pi * epoch / self.total_epochs)) / 2
+        return self.min_lr + (self.max_lr - self.min_lr) * share
+        ### END SOLUTION
+
+
+# %% check="schedule" points=3
+def test_unit_schedule():
+    check("CosineSchedule(8, 2, 4).get_lr(0)", want=8.0)
+    check("CosineSchedule(8, 2, 4).get_lr(2)", want=5.0)
+    check("CosineSchedule(8, 2, 4).get_lr(1)", want=5 + 3 * math.sqrt(0.5))
+    check("CosineSchedule(8, 2, 4).get_lr(4)", want=2.0)
+    check("CosineSchedule(8, 2, 4).get_lr(7)", want=2.0, says="From the last epoch on it stays at min_lr.")
+    check("CosineSchedule(0.3, 0, 1).get_lr(0)", want=0.3)
+    raises("CosineSchedule(2, 8, 4)", ValueError, match="above")
+
+
+test_unit_schedule()
+
+# %% [markdown]
+# **In PyTorch** `CosineAnnealingLR` keeps a count and must be stepped and saved; ours is a function of the epoch.
+
+# %%
+[round(CosineSchedule(0.1, 0.0, 5).get_lr(epoch), 3) for epoch in range(7)]
+
+# %% [markdown]
+# ## Cut gradients to size
+#
+# One odd batch can have a gradient a thousand times as long as the others, and one step along it undoes an hour.
+# The norm is the length of all gradients laid end to end. Where it is over `max_norm`, scale all by the same factor:
+# the direction stays.
+#
+# **Shapes** `parameters, a number -> the norm before, a Python float; grads change in place`
+#
+# **By hand** gradients `[3 0]` and `[[4]]` have the norm sqrt(9 + 16) = 5. With max_norm 2.5 they become `[1.5 0]` and
+# `[[2]]`.
+#
+# Two float32 numbers of 1e20 have squares over the largest float32, so square in float64. A norm that is NaN or
+# infinite is no length to scale by: that is an error, and the gradients stay as they are.
+
+# %% exercise="clip" points=5
+def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
+    """Scale all gradients by one factor, in place, so that their norm is at most `max_norm`; return the norm before.
+
+    Gradients that are None are left out; with none at all the norm is 0. Raises ValueError, gradients as they were,
+    when the norm is NaN or infinite. Source: Pascanu and others, "On the difficulty of training recurrent neural
+    networks", ICML 2013. About 8 lines.
+    """
+    if not max_norm > 0:
+        raise ValueError(f"clip_grad_norm: max_norm must be above 0, got {max_norm}")
+    grads = [parameter.grad for parameter in {id(p): p for p in parameters}.values() if parameter.grad is not None]
+    ### BEGIN SOLUTION
+    norm = math.sqrt(sum(float(np.square(grad, dtype=np.float64).sum()) for grad in grads))
+    if not math.isfinite(norm):
+        raise ValueError(f"clip_grad_norm: the norm is {norm}: a gradient holds NaN or infinity, or is far too large")
+    if norm > max_norm:
+        for grad in grads:
+            grad *= max_norm / norm
+    return norm
+    ### END SOLUTION
+
+
+# %% check="clip" points=3
+@probe
+def clip(gradients, max_norm):
+    tensors = [Tensor(np.zeros(np.shape(grad))) for grad in gradients]
+    for tensor, grad in zip(tensors, gradients):
+        tensor.grad = np.float32(grad)
+    arrays = [tensor.grad for tensor in tensors]
+    try:
+        return [clip_grad_norm([*tensors, Tensor([0.0])], max_norm), arrays]
+    except ValueError as error:
+        return ["ValueError", "norm is inf" in str(error)]
+
+
+def test_unit_clip():
+    norm, grads = clip([[3, 0], [[4]]], 2.5)
+    check(norm, want=5.0, says="One norm over all gradients, as it was before.")
+    check(grads, want=[np.float32([1.5, 0]), np.float32([[2]])], says="Every gradient is scaled in place.")
+    norm, grads = clip([[3, 0], [[4]]], 5.5)
+    check(norm, want=5.0)
+    check(grads, want=[np.float32([3, 0]), np.float32([[4]])], says="Below max_norm nothing is scaled.")
+    check(clip([], 1.0), want=[0.0, []])
+    check(clip([[1, math.inf]], 1.0), want=["ValueError", True])
+
+
+test_unit_clip()
+
+# %% check="clip drawn" points=2 hidden=true
+# Large numbers, drawn shapes, a parameter that comes twice, NaN.
+### BEGIN HIDDEN TESTS
+@probe
+def clip_drawn(gradients, max_norm):
+    tensors = [Tensor(np.zeros(np.shape(grad))) for grad in gradients]
+    for tensor, grad in zip(tensors, gradients):
+        tensor.grad = grad
+    try:
+        said = clip_grad_norm(iter([*tensors, tensors[0]]), max_norm)
+    except ValueError:
+        said = "refused"
+    return [said, [tensor.grad for tensor in tensors]]
+
+
+def test_unit_clip_drawn():
+    for size in (1.0, 1e25):
+        grads = [np.float32(size) * np.asarray(draw.normal(shape), np.float32) for shape in ((2, 3), (4,), (5, 1))]
+        norm = math.sqrt(sum((grad.astype(np.float64) ** 2).sum() for grad in grads))
+        got = clip_drawn(grads, 0.5)
+        check(got[0], want=norm)
+        check(got[1], want=[(grad * (0.5 / norm)).astype(np.float32) for grad in grads])
+    check(clip_drawn([np.float32([3]), np.float32([math.nan])], 1.0)[0], want="refused")
+    check(clip_drawn([np.float32([3]), np.float32([math.inf])], 1.0)[1][0], want=[3.0])
+
+
+test_unit_clip_drawn()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** `clip_grad_norm_` divides by the norm plus 0.000001, and scales even a NaN norm unless told otherwise.
+
+# %% [markdown]
+# ## The Trainer's parts
+#
+# What it holds, supplied. `history` has all its lists from the start; `epoch` and `step` count what is finished.
+
+# %% supplied="Trainer"
+class Trainer:
+    """Trains `model` with `optimizer` on `loss_fn(prediction, targets)`, a mean over samples.
+
+    Where given: `scheduler.get_lr(epoch)` sets each epoch's rate; `grad_clip_norm` is the longest gradient allowed;
+    `accuracy(prediction, targets)` is the share of a batch that is right and replaces the loss's own count. Raises
+    TypeError or ValueError for parts that cannot be meant.
+    """
+
+    def __init__(
+        self,
+        model: Module,
+        optimizer: Optimizer,
+        loss_fn: Callable[[Tensor, Tensor], Tensor],
+        scheduler: Any = None,
+        grad_clip_norm: float | None = None,
+        accuracy: Callable[[Tensor, Tensor], Any] | None = None,
+    ) -> None:
+        require_part("model", model, isinstance(model, Module), "a Module")
+        require_part("optimizer", optimizer, isinstance(optimizer, Optimizer), "an Optimizer")
+        require_part("loss_fn", loss_fn, callable(loss_fn), "callable with (prediction, targets)")
+        has_rate = scheduler is None or callable(getattr(scheduler, "get_lr", None))
+        require_part("scheduler", scheduler, has_rate, "None or have a method get_lr(epoch)")
+        if grad_clip_norm is not None and not setting("Trainer: grad_clip_norm", grad_clip_norm) > 0:
+            raise ValueError("Trainer: grad_clip_norm must be above 0; pass None for no limit")
+        self.model, self.optimizer, self.loss_fn = model, optimizer, loss_fn
+        self.scheduler, self.grad_clip_norm, self.accuracy = scheduler, grad_clip_norm, accuracy
+        self.epoch, self.step = 0, 0
+        self.history: dict[str, list[Any]] = {"train_loss": [], "learning_rates": [], "eval_loss": [], "accuracy": []}
+        self.loss_sum, self.weight_sum = 0.0, 0.0  # of the epoch that is running
+        self.loader: Any = None  # the one last trained on
+        self.position: int | None = None  # out of a checkpoint, waiting for a loader
+
+
+# %% [markdown]
+# ## Judge a batch
+#
+# A loss is a mean, and the mean of two means is wrong when their batches differ in size. So each batch has a weight:
+# a loss of ours says it by `total_weight(targets)`, the number of samples or what counts as that; for any other
+# function it is `len(targets)`.
+#
+# Refuse here what must not reach the weights: a batch of weight 0, a loss that is not a single number, NaN, infinity.
+#
+# **Shapes** `inputs (B, ...), targets (B, ...) -> prediction, loss (), weight`, the weight a Python float
+#
+# **By hand** four samples under MSELoss weigh 4.0; three under class weights, of classes that weigh 1, 1 and 5, weigh
+# 7.0.
+
+# %% exercise="judge" points=5
+@patch
+def judge(self: Trainer, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, float]:
+    """The model's prediction, its loss, and the weight of the batch as a Python float.
+
+    Raises TypeError when the loss is no Tensor, ValueError when its shape is not (), when it is NaN or infinite, or
+    when the weight is not above 0 or not finite. About 10 lines.
+    """
+    weigh = getattr(self.loss_fn, "total_weight", len)
+    ### BEGIN SOLUTION
+    weight = float(weigh(targets))
+    if not 0 < weight < math.inf:
+        raise ValueError(f"the batch has weight {weight}: nothing in it counts")
+    prediction = self.model(inputs)
+    loss = self.loss_fn(prediction, targets)
+    if not isinstance(loss, Tensor):
+        raise TypeError(f"the loss must be a Tensor, got a {type(loss).__name__}")
+    if loss.shape != ():
+        raise ValueError(f"the loss must be a single number of shape (), got shape {loss.shape}; take its mean")
+    if not math.isfinite(loss.item()):
+        raise ValueError(f"the loss is {loss.item()}; is the learning rate too large?")
+    return prediction, loss, weight
+    ### END SOLUTION
+
+
+# %% check="judge" points=3
+@probe
+def judged(loss, inputs, targets):
+    values = {"shape": [0.5], "number": 0.5, "nan": math.nan}
+    losses = {name: lambda p, t, value=value: Tensor(value) for name, value in values.items()}
+    losses |= {"mse": MSELoss(), "classes": CrossEntropyLoss(weight=[1, 5]), "float": lambda p, t: 0.5}
+    model = Sequential(lambda inputs: inputs * 2)
+    trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), losses[loss])
+    try:
+        return list(trainer.judge(Tensor(inputs), Tensor(targets)))
+    except (ValueError, TypeError) as error:
+        return [type(error).__name__, [word for word in ("(1,)", "nan", "float") if word in str(error)]]
+
+
+def test_unit_judge():
+    column = [[1.0], [3.0]]
+    check(judged("mse", column, [[0.0], [4.0]]), want=[np.float32([[2], [6]]), np.float32(4), 2.0])
+    check(judged("classes", [[0.0, 0.0]] * 3, [0, 1, 0])[2], want=7.0, says="The loss says what its targets weigh.")
+    check(judged("number", column, column)[2], want=2.0, says="A loss without total_weight counts samples.")
+    check(judged("shape", column, column), want=["ValueError", ["(1,)"]])
+    check(judged("nan", column, column), want=["ValueError", ["nan"]])
+    check(judged("float", column, column), want=["TypeError", ["float"]])
+
+
+test_unit_judge()
+
+# %% check="judge weights" points=2 hidden=true
+# Ignored rows weigh nothing; a batch that weighs nothing is refused before the model sees it.
+### BEGIN HIDDEN TESTS
+@probe
+def judged_rows(targets, **settings):
+    seen = []
+    model = Sequential(lambda inputs: seen.append(len(inputs)) or inputs)
+    trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), CrossEntropyLoss(**settings))
+    if settings.get("weight") == []:
+        trainer.loss_fn.total_weight = lambda targets: math.inf
+    try:
+        return [trainer.judge(Tensor(np.zeros((len(targets), 3))), Tensor(targets))[2], seen]
+    except ValueError as error:
+        return ["weight" in str(error), seen]
+
+
+def test_unit_judge_weights():
+    check(judged_rows([2, -100, 0]), want=[2.0, [3]])
+    check(judged_rows([2, 1, 0], weight=[1, 0, 4], ignore_index=0), want=[4.0, [3]])
+    check(judged_rows([1, 1], weight=[1, 0, 4]), want=[True, []])
+    check(judged_rows([1, 1], weight=[]), want=[True, []])
+
+
+test_unit_judge_weights()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** this is yours to write; its losses divide by the weights too, and tell nobody by how much they divided.
+
+# %% [markdown]
+# ## Train on a batch
+#
+# `backward` adds up gradients of means. Seed it with the batch's weight, and they are gradients of sums, which may be
+# added: `loss.backward(gradient=weight)`. The sums over the epoch grow by the same rule.
+#
+# **Shapes** `inputs (B, ...), targets (B, ...) -> the weight; grads, loss_sum and weight_sum grow`
+#
+# **By hand** a loss of 0.5 at weight 4 adds 2 to `loss_sum` and 4 to `weight_sum`.
+
+# %% exercise="train_batch" points=3
+@patch
+def train_batch(self: Trainer, inputs: Tensor, targets: Tensor) -> float:
+    """Judge the batch, run backward seeded with its weight, add to `loss_sum` and `weight_sum`; return the weight.
+
+    About 5 lines.
+    """
+    ### BEGIN SOLUTION
+    _, loss, weight = self.judge(inputs, targets)
+    loss.backward(gradient=weight)
+    self.loss_sum += loss.item() * weight
+    self.weight_sum += weight
+    return weight
+    ### END SOLUTION
+
+
+# %% check="train_batch" points=3
+@probe
+def two_batches():
+    model = Linear(1, 1, bias=False, rng=Generator(0))
+    model.weight.data[:] = 1.0
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.1), MSELoss())
+    weights = [trainer.train_batch(Tensor([[1.0], [2.0]]), Tensor([[0.0], [0.0]]))]
+    first = model.weight.grad.copy()
+    weights.append(trainer.train_batch(Tensor([[3.0]]), Tensor([[0.0]])))
+    return [weights, first, model.weight.grad, trainer.loss_sum, trainer.weight_sum, model.weight.data]
+
+
+def test_unit_train_batch():
+    weights, first, both, loss_sum, weight_sum, weight = two_batches()
+    check(weights, want=[2.0, 1.0])
+    check(first, want=[[10.0]], says="2 x x summed over the samples, 2 + 8: seed backward with the weight.")
+    check(both, want=[[28.0]], says="The second batch's 18 is added.")
+    check([loss_sum, weight_sum], want=[14.0, 3.0], says="Sums, not means: (1 + 4) + 9 over 3 samples.")
+    check(weight, want=[[1.0]], says="Only the end of a window changes weights.")
+
+
+test_unit_train_batch()
+
+# %% [markdown]
+# **In PyTorch** `loss.backward(gradient=torch.tensor(weight))` does the same.
+
+# %% [markdown]
+# ## The end of a window
+#
+# A window is a few batches whose gradients are added before one step: as good as one large batch, in less memory. At
+# its end: divide by the weight of all its samples, clip, step, clear, count.
+#
+# **Shapes** `the window's weight -> nothing; parameters change, grads are None`
+#
+# **By hand** gradient 28 over 3 samples, lr 0.3, weight 1: 1 - 0.3 * 28 / 3 = -1.8. With grad_clip_norm 2: 1 - 0.3 * 2.
+
+# %% exercise="window" points=4
+@patch
+def _optimizer_update(self: Trainer, sample_count: float) -> None:
+    """Divide each of the optimizer's gradients by `sample_count` in place, clip, step, clear; count the step.
+
+    About 7 lines.
+    """
+    ### BEGIN SOLUTION
+    for parameter in self.optimizer.params:
+        if parameter.grad is not None:
+            parameter.grad /= sample_count
+    if self.grad_clip_norm is not None:
+        clip_grad_norm(self.optimizer.params, self.grad_clip_norm)
+    self.optimizer.step()
+    self.optimizer.zero_grad()
+    self.step += 1
+    ### END SOLUTION
+
+
+# %% check="window" points=3
+@probe
+def close_window(gradient, sample_count, grad_clip_norm=None):
+    model = Linear(1, 1, rng=Generator(0))
+    model.weight.data[:], model.bias.data[:] = 1.0, 5.0
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.3), MSELoss(), grad_clip_norm=grad_clip_norm)
+    model.weight.grad = np.float32(gradient)
+    trainer._optimizer_update(sample_count)
+    return [model.weight.data, model.bias.data, model.weight.grad, trainer.step, trainer.optimizer.step_count]
+
+
+def test_unit_window():
+    weight, bias, grad, step, step_count = close_window([[28.0]], 3)
+    check(weight, want=[[-1.8]], says="28 / 3 is the mean gradient.")
+    check(bias, want=[5.0], says="It had no gradient.")
+    check(grad, want=None, says="Clear the gradients for the next window.")
+    check([step, step_count], want=[1, 1])
+    check(close_window([[28.0]], 3, 2.0)[0], want=[[0.4]], says="Divide first, then clip.")
+    check(close_window([[28.0]], 14, 2.0)[0], want=[[0.4]], says="A norm of exactly 2 is not over 2.")
+
+
+test_unit_window()
+
+# %% check="window drawn" points=1 hidden=true
+# Divides in place, in float32.
+### BEGIN HIDDEN TESTS
+@probe
+def watch_window(gradient, count):
+    class Watching(Optimizer):
+        def update(self, weight, grad, state):
+            state["grad"] = grad
+
+    model = Linear(3, 2, bias=False, rng=Generator(0))
+    trainer = Trainer(model, Watching(model.parameters(), lr=0.3), MSELoss())
+    model.weight.grad = gradient
+    array = model.weight.grad
+    trainer._optimizer_update(count)
+    return [trainer.optimizer.state[0]["grad"], array]
+
+
+def test_unit_window_drawn():
+    gradient = draw.normal((2, 3)).astype(np.float32)
+    got = watch_window(gradient, np.float64(7.5))
+    check(got[0], want=gradient / np.float32(7.5), dtype="float32")
+    check(got[1], want=gradient / np.float32(7.5), says="Divide in place.")
+
+
+test_unit_window_drawn()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** these are five lines of your loop; a common slip is to divide by the number of batches.
+
+# %% [markdown]
+# ## An epoch
+#
+# Around your loop stands what is supplied: `Batches` hands out checked pairs and puts `batch 3:` in front of an
+# error's text; `begin_epoch` sets the rate and train mode; after an error the partial gradients are forgotten.
+
+# %% supplied="Trainer.begin_epoch"
+@patch
+def begin_epoch(self: Trainer, loader: Any) -> None:
+    """Set this epoch's rate and train mode; forget gradients and sums of before."""
+    if self.scheduler is not None:
+        self.optimizer.lr = self.scheduler.get_lr(self.epoch)
+    self.forget_gradients()
+    self.loss_sum = self.weight_sum = 0.0
+    self.loader, self.position = loader, None
+    self.model.train()
+
+
+@patch
+def forget_gradients(self: Trainer) -> None:
+    """Clear the gradients of the optimizer's parameters, and of the model's where it has others."""
+    self.optimizer.zero_grad()
+    self.model.zero_grad()
+
+
+@patch
+def hand_over(self: Trainer, loader: Any) -> int | None:
+    """Give the loader the position that a checkpoint held, if one waits; return where it stands."""
+    if self.position is not None and position_of(loader) is not None:
+        loader.position = self.position
+    return position_of(loader)
+
+
+# %% supplied="Trainer.train_epoch"
+@patch
+def train_epoch(self: Trainer, loader: Any, accumulation_steps: int = 1) -> float:
+    """Train on every batch of `loader`, any iterable of (inputs, targets); return the mean loss over the samples.
+
+    `accumulation_steps` batches make one step. Raises TypeError or ValueError for wrong arguments, before anything
+    changes. An error at batch g begins `batch g:`; model, optimizer, `step` and the loader's position are then as
+    after the last whole step, and neither `epoch` nor `history` has moved.
+    """
+    accumulation_steps = whole("train_epoch: accumulation_steps", accumulation_steps, least=1)
+    start, step, rate = self.hand_over(loader), self.step, self.optimizer.lr
+    batches = Batches(loader)
+    try:
+        self.begin_epoch(loader)
+        with batches:
+            return self.run_epoch(batches, accumulation_steps)
+    except BaseException:  # Ctrl-C too: what did not end in a step is as if it had not been seen
+        if start is not None:
+            loader.position = start + (self.step - step) * accumulation_steps
+        if self.step == step:
+            self.optimizer.lr = rate
+        raise
+    finally:
+        self.forget_gradients()
+
+
+# %% [markdown]
+# Your part is the loop: windows of `accumulation_steps` batches, each closed by `_optimizer_update` with its own
+# weight. The last window may be short; it is closed the same way, with the weight that it has. Then record and count.
+#
+# **Shapes** `batches of (inputs, targets) -> the mean loss, a Python float`
+#
+# **By hand** batches that weigh 4, 4 and 3, two to a window: steps over 8 and over 3.
+
+# %% exercise="train_epoch" points=6
+@patch
+def run_epoch(self: Trainer, batches: Iterable[tuple[Tensor, Tensor]], accumulation_steps: int) -> float:
+    """Train on all batches in windows; return loss_sum / weight_sum, appended to history["train_loss"].
+
+    Appends optimizer.lr to history["learning_rates"], and counts the epoch. About 12 lines.
+    """
+    ### BEGIN SOLUTION
+    window = 0.0
+    for count, (inputs, targets) in enumerate(batches, start=1):
+        window += self.train_batch(inputs, targets)
+        if count % accumulation_steps == 0:
+            self._optimizer_update(window)
+            window = 0.0
+    if window:
+        self._optimizer_update(window)
+    mean = self.loss_sum / self.weight_sum
+    self.history["train_loss"].append(mean)
+    self.history["learning_rates"].append(self.optimizer.lr)
+    self.epoch += 1
+    return mean
+    ### END SOLUTION
+
+
+# %% check="train_epoch" points=4
+@probe
+def one_short_window():
+    model = Linear(1, 1, bias=False, rng=Generator(0))
+    model.weight.data[:] = 1.0
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.1), MSELoss())
+    loss = trainer.train_epoch([(Tensor([[1.0]]), Tensor([[0.0]]))], accumulation_steps=4)
+    recorded = [trainer.history["train_loss"], trainer.history["learning_rates"]]
+    return [loss, model.weight.data, trainer.epoch, recorded, trainer.step]
+
+
+@probe
+def uneven_batches(accumulation_steps):
+    model = Linear(1, 1, bias=False, rng=Generator(0))
+    model.weight.data[:] = 1.0
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.05), MSELoss())
+    batches = [(Tensor([[1.0], [2.0]]), Tensor([[0.0], [0.0]])), (Tensor([[3.0]]), Tensor([[0.0]]))]
+    return [trainer.train_epoch(batches, accumulation_steps), model.weight.data, trainer.step]
+
+
+def test_unit_trainer_train_epoch():
+    loss, weight, epoch, recorded, step = one_short_window()
+    check(loss, want=1.0)
+    check(weight, want=[[0.8]], says="Normalize by the actual tail size")
+    check(epoch, want=1, says=f"Expected epoch=1, got {epoch}")
+    check(len(recorded[0]), want=1, says="Should have 1 loss recorded")
+    check(recorded, want=[[1.0], [0.1]], says="The loss and the rate of the epoch.")
+    check(step, want=1)
+    check(uneven_batches(2), want=[14 / 3, np.float32([[1 - 0.05 * 28 / 3]]), 1], says="One step over 3 samples.")
+    check(uneven_batches(1), want=[(5 + 2.25**2) / 3, np.float32([[0.075]]), 2], says="A step a batch.")
+
+
+test_unit_trainer_train_epoch()
+
+# %% check="train_epoch windows" points=2 hidden=true
+# Any cut of a window's samples into batches gives the same step; several windows; an error leaves no trace.
+### BEGIN HIDDEN TESTS
+@probe
+def train_on(rows, targets, cuts, accumulation_steps, **settings):
+    model, loss_fn = Linear(3, 4, rng=Generator(0)), CrossEntropyLoss(weight=[1.0, 2.0, 0.5, 3.0])
+    trainer = Trainer(model, SGD(model.parameters(), lr=9.0), loss_fn, CosineSchedule(0.5, 0.1, 4), **settings)
+    pieces = [slice(start, end) for start, end in zip([0, *cuts], [*cuts, len(rows)])]
+    loss = trainer.train_epoch([(Tensor(rows[p]), Tensor(targets[p])) for p in pieces], accumulation_steps)
+    return [loss, model.weight.data, trainer.step, trainer.history["learning_rates"]]
+
+
+@probe
+def train_into_an_error():
+    model = Linear(1, 1, rng=Generator(0))
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.1), MSELoss())
+    good, bad = Tensor([[1.0]]), Tensor([[math.nan]])
+    try:
+        trainer.train_epoch([(good, good), (good, good), (good, bad)], accumulation_steps=2)
+    except ValueError as error:
+        return [str(error)[:8], trainer.epoch, trainer.step, trainer.history["train_loss"], model.weight.grad]
+
+
+def test_unit_train_epoch_windows():
+    rows, targets = draw.normal((9, 3)), draw.integers(0, 4, (9,))
+    targets[4] = -100
+    at_once = train_on(rows, targets, [], 1)
+    for cuts, steps in (([3], 2), ([1, 2, 6], 4), ([2, 4, 7], 9)):
+        got = train_on(rows, targets, cuts, steps)
+        check(got, want=at_once, atol=1e-5, says="However a window is cut, its step is the same.")
+    check(at_once[3], want=[0.5])
+    check(train_on(rows, targets, [2, 3, 6], 3, grad_clip_norm=0.1)[2], want=2)
+    check(train_into_an_error(), want=["batch 2:", 0, 1, [], None])
+
+
+test_unit_train_epoch_windows()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** the loop is yours; there an average over the last batch's own size is a line that many programs lack.
+
+# %% [markdown]
+# ## How good is it?
+#
+# Go over held-out batches and sum up, as in training, but without a backward. How many answers are right the loss
+# knows: `self.score(prediction, targets)` gives (right, counted), or None where there is no right or wrong. Supplied:
+
+# %% supplied="Trainer.score"
+@patch
+def score(self: Trainer, prediction: Tensor, targets: Tensor) -> tuple[float, float] | None:
+    """How many answers are right, of how many: by `accuracy` if given, else by the loss; None if neither says."""
+    if self.accuracy is None:
+        correct = getattr(self.loss_fn, "correct", None)
+        return None if correct is None else correct(prediction, targets)
+    share = self.accuracy(prediction, targets)
+    return None if share is None else (float(share) * len(targets), len(targets))
+
+
+# %% [markdown]
+# **Shapes** `batches of (inputs, targets) -> (loss, accuracy)`, Python floats, or None for the accuracy
+#
+# **By hand** two batches: loss 0.5 of weight 4 and 0.2 of weight 1, right 3 of 4 and 0 of 1: (2.2 / 5, 3 / 5).
+
+# %% exercise="tally" points=4
+@patch
+def tally(self: Trainer, batches: Iterable[tuple[Tensor, Tensor]]) -> tuple[float, float | None]:
+    """Mean loss by weight over all batches, and the share of right answers; None when nothing was counted.
+
+    Uses `judge` and `score`. About 9 lines.
+    """
+    loss_sum, weight_sum, right, counted = 0.0, 0.0, 0.0, 0.0
+    ### BEGIN SOLUTION
+    for inputs, targets in batches:
+        prediction, loss, weight = self.judge(inputs, targets)
+        loss_sum += loss.item() * weight
+        weight_sum += weight
+        scored = self.score(prediction, targets)
+        if scored is not None:
+            right, counted = right + scored[0], counted + scored[1]
+    return loss_sum / weight_sum, right / counted if counted else None
+    ### END SOLUTION
+
+
+# %% check="tally" points=3
+@probe
+def tallied(loss_fn, batches, **settings):
+    kinds = {"mse": MSELoss(), "ce": CrossEntropyLoss(), "plain": lambda p, t: Tensor(0.5)}
+    model = Sequential(lambda inputs: inputs)
+    trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), kinds[loss_fn], **settings)
+    return trainer.tally([(Tensor(inputs), Tensor(targets)) for inputs, targets in batches])
+
+
+def test_unit_tally():
+    near = [([[1.0], [3.0]], [[0.0], [3.0]]), ([[5.0]], [[3.0]])]
+    check(tallied("mse", near), want=(5 / 3, None), says="(1 + 0 + 4) / 3; near or far is not right or wrong.")
+    rows = [([[0.0, 0.0]] * 3, [0, 1, 0]), ([[0.0, 0.0]] * 2, [1, -100])]
+    check(tallied("ce", rows), want=(math.log(2), 0.5), says="2 of 3 and 0 of 1, the ignored row left out.")
+    check(tallied("plain", rows), want=(0.5, None))
+
+
+test_unit_tally()
+
+# %% check="tally override" points=1 hidden=true
+# The Trainer's own accuracy goes by batch size.
+### BEGIN HIDDEN TESTS
+@probe
+def tallied_by_share(sizes):
+    model = Sequential(lambda inputs: inputs)
+
+    def share(prediction, targets):
+        return Tensor(0.5) if len(targets) > 1 else 1.0
+
+    trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), MSELoss(), accuracy=share)
+    return trainer.tally([(Tensor(np.ones((size, 2))), Tensor(np.zeros((size, 2)))) for size in sizes])
+
+
+def test_unit_tally_override():
+    check(tallied_by_share([4, 1, 1]), want=(1.0, 4 / 6))
+
+
+test_unit_tally_override()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** nothing counts for you; the package torchmetrics does.
+
+# %% [markdown]
+# ## Evaluate
+#
+# While evaluating, dropout must not drop and nothing should be recorded; afterwards everything must be as before,
+# whatever happens. The user may have put one layer into eval mode for good, so remember the mode of each module:
+# `module.training`.
+#
+# **Shapes** `batches -> (loss, accuracy)`, both appended to history
+#
+# **By hand** modes [True, False] before: [False, False] inside, [True, False] after, also after an error.
+
+# %% supplied="Trainer.evaluate"
+@patch
+def evaluate(self: Trainer, loader: Any) -> tuple[float, float | None]:
+    """Mean loss over the samples and the share of right answers on all of `loader`, without training.
+
+    The accuracy is None where the loss has no right or wrong. Looking leaves no trace: modes and the loader's
+    position are as before, also after an error; one at batch g begins `batch g:` and leaves `history` as it was.
+    """
+    start = position_of(loader)
+    if start is not None:
+        loader.position = start - start % (len(loader) if isinstance(loader, Sized) else 1)
+    try:
+        with Batches(loader) as batches:
+            return self.run_evaluation(batches)
+    finally:
+        if start is not None:
+            loader.position = start
+
+
+# %% exercise="evaluate" points=4
+@patch
+def run_evaluation(self: Trainer, batches: Iterable[tuple[Tensor, Tensor]]) -> tuple[float, float | None]:
+    """`tally` in eval mode under no_grad; each module then has the mode that it had, also after an error.
+
+    Appends to history["eval_loss"] and history["accuracy"]. About 11 lines.
+    """
+    ### BEGIN SOLUTION
+    modes = [(module, module.training) for module in self.model.modules()]
+    self.model.eval()
+    try:
+        with no_grad():
+            loss, accuracy = self.tally(batches)
+    finally:
+        for module, mode in modes:
+            module.training = mode
+    self.history["eval_loss"].append(loss)
+    self.history["accuracy"].append(accuracy)
+    return loss, accuracy
+    ### END SOLUTION
+
+
+# %% check="evaluate" points=3
+@probe
+def evaluated(target):
+    model = Sequential(Dropout(0.9, rng=Generator(0)), Linear(2, 1, rng=Generator(0)), Dropout(0.9, rng=Generator(0)))
+    model[1].weight.data[:], model[1].bias.data[:] = 1.0, 0.0
+    model[2].eval()
+    seen = []
+
+    def loss_fn(prediction, targets):
+        seen.append([module.training for module in model.modules()] + [prediction.requires_grad])
+        return MSELoss()(prediction, targets)
+
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.1), loss_fn)
+    try:
+        got = trainer.evaluate([(Tensor([[1.0, 2.0]]), Tensor([[target]]))])
+    except ValueError as error:
+        got = str(error)[:8]
+    recorded = [trainer.history["eval_loss"], trainer.history["accuracy"]]
+    return [got, seen, [module.training for module in model.modules()], recorded]
+
+
+def test_unit_evaluate():
+    got, seen, after, recorded = evaluated(5.0)
+    check(got, want=(4.0, None), says="(1 + 2 - 5) squared: dropout must not drop.")
+    check(seen, want=[[False, False, False, False, False]], says="Eval mode, and no graph.")
+    check(after, want=[True, True, True, False], says="Each module gets back its own mode.")
+    check(recorded, want=[[4.0], [None]])
+    got, _, after, recorded = evaluated(math.nan)
+    check(got, want="batch 0:")
+    check(after, want=[True, True, True, False], says="Also after an error.")
+    check(recorded, want=[[], []], says="An evaluation that failed is not recorded.")
+
+
+test_unit_evaluate()
+
+# %% check="evaluate again" points=1 hidden=true
+# Recording is on again afterwards; accuracy is recorded; a loader keeps its place.
+### BEGIN HIDDEN TESTS
+@probe
+def evaluated_twice():
+    model = Linear(2, 2, bias=False, rng=Generator(0))
+    model.weight.data[:] = [[1, 0], [0, 1]]
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.1), CrossEntropyLoss())
+    rows = TensorDataset(Tensor([[3.0, 1.0], [1.0, 2.0], [4.0, 1.0]]), Tensor([0, 1, 1]))
+    loader = DataLoader(rows, batch_size=2)
+    loader.position = 3
+    accuracies = [trainer.evaluate(loader)[1] for _ in range(2)]
+    return [accuracies, trainer.history["accuracy"], loader.position, model(Tensor([[1.0, 1.0]])).requires_grad]
+
+
+def test_unit_evaluate_again():
+    check(evaluated_twice(), want=[[2 / 3, 2 / 3], [2 / 3, 2 / 3], 3, True])
+
+
+test_unit_evaluate_again()
+### END HIDDEN TESTS
+
+# %% [markdown]
+# **In PyTorch** `model.eval()` is called by hand, and `model.train()` after it, which forgets what was in eval mode.
+
+# %% [markdown]
+# ## A whole run
+#
+# Points on two half moons, to be told apart by a small network:
+
+# %%
+def moons(n: int, rng: Generator) -> TensorDataset:
+    angle, side = rng.uniform(0.0, math.pi, (n,)), rng.integers(0, 2, (n,))
+    sign = 1 - 2 * side
+    points = np.stack([np.cos(angle) * sign + side, np.sin(angle) * sign + side / 2], axis=1)
+    return TensorDataset(Tensor(points + rng.normal(0.0, 0.1, (n, 2))), Tensor(side))
+
+
+# %%
+def build(seed: int, epochs: int) -> tuple[Trainer, DataLoader]:
+    rng = Generator(seed)
+    drop = Dropout(0.1, rng=rng.split("dropout"))
+    model = Sequential(Linear(2, 32, rng=rng.split("first")), ReLU(), drop, Linear(32, 2, rng=rng.split("second")))
+    optimizer, schedule = Adam(model.parameters()), CosineSchedule(0.05, 0.001, epochs)
+    trainer = Trainer(model, optimizer, CrossEntropyLoss(), schedule, grad_clip_norm=1.0)
+    return trainer, DataLoader(moons(200, rng.split("train")), batch_size=16, shuffle=True, seed=seed)
+
+
+# %%
+trainer, loader = build(seed=1, epochs=12)
+held_out = DataLoader(moons(500, Generator(7)), batch_size=100)
+for _ in range(12):
+    loss = trainer.train_epoch(loader)
+    share = trainer.evaluate(held_out)[1]
+    print(f"{trainer.epoch:2}  rate {trainer.optimizer.lr:.4f}  loss {loss:.3f}  right {share:.3f}")
+
+# %% [markdown]
+# The last column is the share of right answers on points that the network never saw.
+#
+# ## Stop and go on
+#
+# A checkpoint must hold everything that the next step depends on: weights, the optimizer's memory, counts, the streams
+# of dropout, the place in the data. Supplied: `gather` and `restore` stand in snapshot.py, the file's format in
+# checkpoint.py. Trace what is gathered, and what is compared before anything changes.
+
+# %% supplied="Trainer.checkpoint"
+@patch
+def save_checkpoint(self: Trainer, path: str | PathLike[str]) -> None:
+    """Write the run to `path`, whole or not at all. Call it between epochs. Raises OSError when that fails."""
+    write_checkpoint(path, gather(self))
+
+
+@patch
+def load_checkpoint(self: Trainer, path: str | PathLike[str], loader: Any = None) -> None:
+    """Go on from `path` as if the run had never stopped; `loader`, else the next train_epoch's, gets its position.
+
+    Raises FileNotFoundError without a file, CheckpointError (a ValueError) when it is damaged or another run's,
+    TypeError when the loader has no position; nothing has changed then.
+    """
+    if loader is not None and position_of(loader) is None:
+        raise TypeError(f"load_checkpoint: a {type(loader).__name__} has no position to set; leave loader out")
+    restore(self, read_checkpoint(path))
+    self.forget_gradients()
+    if loader is not None:
+        self.hand_over(loader)
+        self.loader, self.position = loader, None
+
+
+# %%
+gather(trainer)["optimizer"]["parameters"], gather(trainer)["generators"]["2.rng"]["path"]
+
+# %% [markdown]
+# Four epochs at once, against two, a file, a new Trainer, and two more. Every bit of the weights must be the same:
+
+# %%
+folder = TemporaryDirectory()
+path = Path(folder.name) / "run.ckpt"
+straight, loader = build(seed=1, epochs=4)
+for epoch in range(4):
+    straight.train_epoch(loader)
+    if epoch == 1:
+        straight.save_checkpoint(path)
+
+# %%
+resumed, loader = build(seed=2, epochs=4)
+resumed.load_checkpoint(path)
+loader.seed, loader.dataset = 1, straight.loader.dataset
+resumed.train_epoch(loader), resumed.train_epoch(loader)
+[bool((a.data == b.data).all()) for a, b in zip(straight.model.parameters(), resumed.model.parameters())]
+
+# %% [markdown]
+# ## Break it on purpose
+#
+# A pickle may hold a call. This one would print; it could as well delete. The reader refuses it before anything runs:
+
+# %%
+class Call:
+    def __reduce__(self) -> tuple[Any, ...]:
+        return print, ("this ran on your machine",)
+
+
+path.write_bytes(pickle.dumps({"format": "tinytorch checkpoint", "payload": Call()}, protocol=3))
+try:
+    resumed.load_checkpoint(path)
+except CheckpointError as error:
+    print(error)
+
+# %% [markdown]
+# ## What it costs
+#
+# A file holds the weights and Adam's two moments. Its bytes, for every byte of a larger model's weights:
+
+# %%
+large = Linear(784, 128, rng=Generator(0))
+trainer = Trainer(large, Adam(large.parameters()), CrossEntropyLoss())
+trainer.train_epoch([(Tensor(np.ones((1, 784))), Tensor([5]))])
+trainer.save_checkpoint(path)
+path.stat().st_size / sum(parameter.nbytes for parameter in large.parameters())
+
+# %%
+folder.cleanup()
+
+# %% [markdown]
+# Three times the weights; names, history and streams hardly count. You have a framework now: everything that trained
+# above, from the array to the file, you wrote or traced.
