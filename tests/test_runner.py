@@ -202,6 +202,12 @@ def test_streams_that_were_closed_do_no_harm(package: Path) -> None:
     assert only(package, f"import sys\nsys.stdout.close()\nsys.stderr = None\n{ADD}").status == "ok"
 
 
+def test_names_in_annotations_are_found_as_in_a_notebook(package: Path) -> None:
+    answer = "import typing\n\n\nclass Box:\n    inside: 'Box'\n\n\n"
+    answer += "def add(a, b):\n    return len(typing.get_type_hints(Box))"
+    assert only(package, answer, want="1").status == "ok"
+
+
 def test_nobody_answers_to_input(package: Path) -> None:
     outcome = only(package, "def add(a, b):\n    return input('why? ')")
     assert outcome.error is not None and outcome.error[0] == "EOFError"
