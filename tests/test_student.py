@@ -249,6 +249,7 @@ def test_a_hidden_check_never_runs(notebook: Notebook) -> None:
         "\n%%capture out\n%%time\nimport math",
         "!pip list\n%matplotlib inline\nimport math\nmath.sqrt?\nfiles = !ls \\\n  -l",
         "def f():\n    %time x = 1",
+        '!pip list\nTEXT = """\n%%bash\n"""',
     ],
 )
 def test_added_definitions_run(notebook: Notebook, source: str) -> None:
