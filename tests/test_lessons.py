@@ -136,7 +136,9 @@ def reference() -> dict[str, dict[str, object]]:
     found: dict[str, dict[str, object]] = {}
     for file in sorted((build(COURSE) / "tinytorch").glob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        listed = [node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"]
+        listed = [
+            node for node in tree.body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+        ]
         name = "" if file.stem == "__init__" else file.stem
         found[name] = dict.fromkeys(ast.literal_eval(listed[0].value)) if listed else {}
     return found

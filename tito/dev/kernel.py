@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 SECONDS = 120
-QUIET = {"extra_arguments": ["--IPKernelApp.log_level=50"]}
+QUIET = ["--IPKernelApp.log_level=50"]
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -19,9 +19,10 @@ def run(text: str, package: Path) -> list[str]:
     from nbclient.exceptions import CellExecutionError
 
     environment = {**os.environ, "TINYTORCH_PACKAGE": str(package), "MPLBACKEND": "agg"}
-    notebook = nbformat.reads(text, as_version=4)
+    notebook = nbformat.reads(text, as_version=4)  # type: ignore[no-untyped-call]  # nbformat has no types
     with TemporaryDirectory() as folder:
-        client = NotebookClient(notebook, timeout=SECONDS, resources={"metadata": {"path": folder}}, **QUIET)
+        where = {"metadata": {"path": folder}}
+        client = NotebookClient(notebook, timeout=SECONDS, resources=where, extra_arguments=QUIET)
         try:
             client.execute(env=environment)
         except CellExecutionError as error:

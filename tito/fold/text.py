@@ -15,6 +15,7 @@ from dataclasses import dataclass
 Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 _SOLUTION_MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\s*$")
+_PROMISE = re.compile(r'"""(?P<rest>(?:(?!""").)*?)\s*About \d+ lines?\b[^"\n]*\.(?P<end>\s*)"""', re.DOTALL)
 _STRING_OPENS = (getattr(tokenize, "FSTRING_START", None), getattr(tokenize, "TSTRING_START", None))
 _STRING_CLOSES = (getattr(tokenize, "FSTRING_END", None), getattr(tokenize, "TSTRING_END", None))
 
@@ -157,5 +158,12 @@ def is_docstring(node: ast.stmt) -> bool:
 
 
 def without_marks(lines: Sequence[str]) -> Iterator[str]:
-    """The lines without the marks around a solution."""
-    return (line for line in lines if not _SOLUTION_MARK.match(line))
+    """The lines as a package holds them: no marks around a solution, no promised size of the answer."""
+    text = "\n".join(line for line in lines if not _SOLUTION_MARK.match(line))
+    return iter(_PROMISE.sub(_unpromised, text).split("\n"))
+
+
+def _unpromised(docstring: re.Match[str]) -> str:
+    """The docstring without its last sentence; one line where one line is left."""
+    rest = docstring["rest"]
+    return f'"""{rest}{docstring["end"] if chr(10) in rest else ""}"""'
