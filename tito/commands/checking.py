@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import time
-from pathlib import Path
-from typing import Any
 
 from tito import package, report, student, testing
-from tito.commands.common import require
+from tito.commands.common import digest_of, require
 from tito.commands.lessons import fold_input, job_of, stored_input
 from tito.course import Course, Lesson
 from tito.report import Result
@@ -42,18 +39,6 @@ def failed(course: Course, workspace: Workspace, result: Result, more: str = "")
     hint = "tito hint" if result.id == current else f"tito hint {result.id}"
     text = report.text(result, report.wants_colour(sys.stdout))
     return f"{text}\n\n{report.count(result)}.{more}  Stuck?  {hint}"
-
-
-def last_result(workspace: Workspace, lesson: Lesson) -> dict[str, Any]:
-    """What the last test found: passed, of, next, and whether the file is the same; {} when never tested."""
-    found: dict[str, Any] = workspace.remembered().get("tests", {}).get(lesson.id, {})
-    path = workspace.file_of(lesson)
-    return {**found, "same": path.exists() and digest_of(path) == found["digest"]} if found else {}
-
-
-def digest_of(path: Path) -> str:
-    """A fingerprint of the file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def _remember(workspace: Workspace, result: Result, digest: str) -> None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 from tito.course import Course, Lesson
 from tito.errors import NOT_YET, UserError
+from tito.transaction import JOURNAL
 from tito.workspace import Workspace
 
 
 def enter() -> Workspace:
     """The workspace of the current folder, after finishing an exchange of packages that was interrupted."""
-    from tito import package
-
     workspace = Workspace.find()
-    if package.pending(workspace):
+    if (workspace.private / JOURNAL).exists():
+        from tito import package
+
         with workspace.locked():
             package.recover(workspace)
     return workspace
@@ -48,6 +51,18 @@ def require(workspace: Workspace, lessons: tuple[Lesson, ...], what: str) -> Non
 def next_step(workspace: Workspace, lesson: Lesson) -> str:
     """The command that brings a lesson forward."""
     return f"tito {'test' if workspace.file_of(lesson).exists() else 'open'} {lesson.id}"
+
+
+def last_result(workspace: Workspace, lesson: Lesson) -> dict[str, Any]:
+    """What the last test found: passed, of, next, and whether the file is the same; {} when never tested."""
+    found: dict[str, Any] = workspace.remembered().get("tests", {}).get(lesson.id, {})
+    path = workspace.file_of(lesson)
+    return {**found, "same": path.exists() and digest_of(path) == found["digest"]} if found else {}
+
+
+def digest_of(path: Path) -> str:
+    """A fingerprint of the file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def print_json(table: dict[str, Any]) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import textwrap
 from argparse import Namespace
 
-from tito.commands.checking import check_lesson, last_result
-from tito.commands.common import current, enter
+from tito.commands.common import current, enter, last_result
 from tito.course import Course, Lesson, _read_toml
 from tito.errors import NOT_YET, UserError
 from tito.workspace import Workspace
@@ -62,6 +61,8 @@ def _first_open(course: Course, workspace: Workspace, lesson: Lesson) -> str:
     workspace.opened(lesson)
     last = last_result(workspace, lesson)
     if not last or not last["same"]:
+        from tito.commands.checking import check_lesson
+
         check_lesson(course, workspace, lesson)
         last = last_result(workspace, lesson)
     if not last["next"]:

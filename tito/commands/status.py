@@ -18,8 +18,7 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from tito.commands.checking import last_result
-from tito.commands.common import enter, print_json
+from tito.commands.common import enter, last_result, print_json
 from tito.course import Course, Lesson, Milestone
 from tito.workspace import Workspace
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from tito.commands.checking import last_result
-from tito.commands.common import enter
+from tito.commands.common import enter, last_result
 from tito.course import Course, Lesson, Milestone
 from tito.errors import UserError
 from tito.workspace import Workspace
