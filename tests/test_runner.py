@@ -322,3 +322,16 @@ def test_a_second_lesson_runs_in_a_namespace_of_its_own(package: Path) -> None:
     outcomes = testing.run([first, second], package)
     assert [(one.lesson, one.status) for one in outcomes] == [("01", "ok"), ("02", "FAIL")]
     assert outcomes[1].error is not None and outcomes[1].error[0] == "NameError"
+
+
+@pytest.mark.parametrize("size", [1, 3, 7, 1000])
+def test_a_mark_that_arrives_in_parts_is_still_a_mark(size: int) -> None:
+    mark, sent = b"\0mark\0", b"one\0mark\0\0mark\0\0ma\0three\0mark\0four\0ma"
+    reading, writing = os.pipe()
+    printed = testing.Printed(os.fdopen(reading, "rb"), mark)
+    for i in range(0, len(sent), size):
+        os.write(writing, sent[i : i + size])
+        time.sleep(0.001)
+    os.close(writing)
+    printed.reader.join()
+    assert [printed.text(i) for i in range(5)] == ["one", "", "\0ma\0three", "four\0ma", ""]
