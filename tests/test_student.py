@@ -205,6 +205,13 @@ def test_an_exercise_turned_into_text_is_its_stub(notebook: Notebook) -> None:
     assert one(plan, "exercise-Sub").number == 0
 
 
+def test_a_changed_twin_is_used_and_named(notebook: Notebook) -> None:
+    notebook.write("twin-Add", "class Add:\n    pass")
+    plan = notebook.plan()
+    assert plan.notes == ("twin Add (cell 9) is not the course's text; yours is used",)
+    assert one(plan, "twin-Add").source == "class Add:\n    pass"
+
+
 @pytest.mark.parametrize("kind", ["code", "raw"])
 def test_a_changed_check_is_the_original(notebook: Notebook, kind: str) -> None:
     notebook.write("check-Sub", "assert True")

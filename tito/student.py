@@ -103,6 +103,8 @@ def _definition(cell: Cell, file: StudentFile, own: StudentCell | None, notes: l
     """The student's text of the course's cell, else the course's."""
     lost = "is missing" if own is None else _lost(own)
     if own is not None and lost is None:
+        if cell.role in ("twin", "supplied") and not pycell.same(own.source, cell.source):
+            notes.append(f"{_named(cell)} (cell {own.number}) is not the course's text; yours is used")
         return _planned(own, file, cell.role, cell.name, cell.id)
     stand_in = "its stub is used" if cell.role == "exercise" else "the original is used"
     notes.append(f"{_named(cell)} {lost}; {stand_in}")
