@@ -217,7 +217,7 @@ def _prepare_engine(check: Cell, owner: Cell) -> None:
     """Tell the checks which cell they look at, and start their numbers anew."""
     from tito.checks import draw, engine
 
-    engine.focus = owner["file"]
+    engine.focus = (owner["file"], owner["line"], owner["line"] + _height(owner) - 1)
     draw.reset(check["name"])
 
 
