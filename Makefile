@@ -3,6 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements/lock.txt
 
+define CHECK
+import sys
+now = sys.version_info[:2]
+if not (3, 10) <= now <= (3, 13):
+    sys.exit("TinyTorch needs Python 3.10 to 3.13, and $(PYTHON) is %d.%d; name another one: make $(MAKECMDGOALS) PYTHON=python3.12" % now)
+endef
+export CHECK
+
 .PHONY: demo test oracle test-all lock clean
 
 demo: .venv/student
@@ -21,10 +29,11 @@ oracle: .venv/oracle
 
 test-all: .venv/developer
 	TITO_KILL_POINTS=200 $(BIN)/pytest -n 2 tests
-	$(BIN)/pytest tests/long
+	$(BIN)/pytest -vv tests/long
 
 # One environment, which grows by what a target needs: student, then developer, then oracle.
 .venv/student: pyproject.toml requirements/lock.txt
+	@$(PYTHON) -c "$$CHECK"
 	$(PYTHON) -m venv .venv
 	$(PIP) --editable .
 	touch $@

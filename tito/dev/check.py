@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from tito import release
@@ -17,6 +18,7 @@ from tito.course import Course, Lesson
 from tito.dev import jobs, kernel, trials
 from tito.dev.export import needs_of, reference
 from tito.dev.mistakes import Mistake, mistakes_of
+from tito.errors import UserError
 
 FEWEST_MISTAKES = 3
 
@@ -35,6 +37,7 @@ class Report:
 
 def run(args: argparse.Namespace) -> int:
     """Check one lesson, or all; 1 when anything is wrong."""
+    _require_kernel()
     course = Course.find()
     lessons = [course.lesson(args.lesson)] if args.lesson else course.lessons
     reports = [check(course, lesson) for lesson in lessons]
@@ -44,6 +47,12 @@ def run(args: argparse.Namespace) -> int:
     ]
     print(json.dumps({"lessons": [asdict(report) for report in reports]}) if args.json else _table(reports))
     return 1 if any(report.problems for report in reports) else 0
+
+
+def _require_kernel() -> None:
+    """Notebooks run in a kernel, which a student's installation need not have."""
+    if not (find_spec("nbclient") and find_spec("ipykernel")):
+        raise UserError("dev check runs notebooks; install what it needs with: pip install 'tinytorch-course[dev]'")
 
 
 def check(course: Course, lesson: Lesson) -> Report:
@@ -87,7 +96,8 @@ def _mistakes(lesson: Lesson, needs: Path) -> tuple[int, list[str]]:
     """How many known mistakes the named checks catch, and what is wrong with the rest."""
     solutions = {cell.name: cell.source for cell in lesson.cells() if cell.role == "exercise"}
     known = mistakes_of(lesson)
-    problems = [f"{name} has under {FEWEST_MISTAKES} known mistakes" for name in solutions if _count(known, name) < FEWEST_MISTAKES]
+    few = [name for name in solutions if _count(known, name) < FEWEST_MISTAKES]
+    problems = [f"{name} has under {FEWEST_MISTAKES} known mistakes" for name in few]
     tried = [jobs.only(jobs.solved(lesson, {m.exercise: m.apply(solutions[m.exercise])}), m.exercise) for m in known]
     verdicts = trials.run_all(tried, needs)
     missed = [m for m, found in zip(known, verdicts) if found.get(m.check, {}).get("status") != "FAIL"]
