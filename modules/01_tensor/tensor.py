@@ -103,7 +103,7 @@ def test_unit_create():
     check("Tensor([0.5], dtype='float64').data", want=np.array([0.5]), dtype="float64")
     check("Tensor([1, 2], dtype='float32').data", want=[1.0, 2.0])
     check("Tensor(7.0).data.shape", want=())
-    raises("Tensor(['a', 'b'])", TypeError, match="numbers")
+    raises("Tensor(['a', 'b'])", TypeError)
 
 
 test_unit_create()
@@ -640,8 +640,9 @@ def __rmatmul__(self: Tensor, other: Any) -> Tensor:
 # %% check="matmul" points=3
 def test_unit_matmul():
     check("Tensor([[1, 2, 3], [4, 5, 6]]) @ Tensor([[7, 8], [9, 1], [1, 2]])", want=[[28, 16], [79, 49]])
-    raises("Tensor([[1, 2]]) @ Tensor([[1, 2]])", ValueError, match="inner sizes")
-    raises("Tensor([1, 2]) @ Tensor([[1], [2]])", ValueError, match="2 dimensions")
+    own = "Say which sizes differ, in words of your own."
+    raises("Tensor([[1, 2]]) @ Tensor([[1, 2]])", ValueError, match="^(?!.*core dimension).*2", says=own)
+    raises("Tensor([1, 2]) @ Tensor([[1], [2]])", ValueError)
 
 
 test_unit_matmul()
@@ -654,7 +655,7 @@ def test_unit_matmul_batches():
     check("Tensor(a) @ Tensor(b)", want=np.einsum("bij,jk->bik", a, b), a=a, b=b)
     c = draw.integers(-5, 5, (2, 4, 5))
     check("Tensor(a) @ Tensor(c)", want=np.einsum("bij,bjk->bik", a, c), a=a, c=c)
-    raises("Tensor(a) @ Tensor(a)", ValueError, match="inner sizes", a=a)
+    raises("Tensor(a) @ Tensor(a)", ValueError, a=a)
 
 
 test_unit_matmul_batches()
@@ -732,7 +733,7 @@ def test_unit_mean():
     check("Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).mean(dim=1)", want=[2.0, 5.0])
     check("Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).mean(dim=0, keepdim=True)", want=[[2.5, 3.5, 4.5]])
     check("Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 9.0]]).mean().item()", want=4.0)
-    raises("Tensor([1, 2]).mean()", TypeError, match="float")
+    raises("Tensor([1, 2]).mean()", TypeError)
 
 
 test_unit_mean()
@@ -828,8 +829,9 @@ def test_unit_max():
     check("Tensor([[3, 9, 4], [8, 1, 5]]).argmax(dim=1)", want=[1, 0])
     check("Tensor([[3, 9, 4], [8, 1, 5]]).amax(dim=0, keepdim=True)", want=[[8, 9, 5]])
     check("(Tensor([[3, 1], [8, 9]]).max().item(), Tensor([[3, 1], [8, 9]]).argmax().item())", want=(9, 3))
-    raises("Tensor(np.zeros((2, 0))).amax(dim=1)", ValueError, match="nothing")
-    raises("Tensor([]).argmax()", ValueError, match="nothing")
+    better = "NumPy's own message does not help: give a better one."
+    raises("Tensor(np.zeros((2, 0))).amax(dim=1)", ValueError, match="^(?!zero-size array)", says=better)
+    raises("Tensor([]).argmax()", ValueError, match="^(?!attempt to get)", says=better)
 
 
 test_unit_max()
@@ -906,7 +908,8 @@ def test_unit_reshape():
     check("Tensor([[1, 2, 3], [4, 5, 6]]).reshape(3, 2)", want=[[1, 2], [3, 4], [5, 6]])
     check("Tensor([[1, 2, 3], [4, 5, 6]]).reshape(-1)", want=[1, 2, 3, 4, 5, 6])
     check("Tensor([[1, 2, 3], [4, 5, 6]]).view(6, 1).shape", want=(6, 1))
-    raises("Tensor([[1, 2, 3], [4, 5, 6]]).reshape(4, 2)", ValueError, match=r"\(2, 3\).*\(4, 2\)")
+    raises("Tensor([[1, 2, 3], [4, 5, 6]]).reshape(4, 2)", ValueError, match=r"\(2, 3\)")
+    raises("Tensor([[1, 2, 3], [4, 5, 6]]).reshape(4, 2)", ValueError, match=r"\(4, 2\)")
 
 
 test_unit_reshape()
@@ -988,7 +991,8 @@ def test_unit_permute():
     check("Tensor([[1, 2, 3], [4, 5, 6]]).permute(1, 0)", want=[[1, 4], [2, 5], [3, 6]])
     check("Tensor([[1, 2, 3], [4, 5, 6]]).T.shape", want=(3, 2))
     check("Tensor(np.zeros((2, 3, 4))).permute(2, 0, 1).shape", want=(4, 2, 3))
-    raises("Tensor(np.zeros((2, 3, 4))).permute(0, 1)", ValueError, match="each of the 3")
+    better = "NumPy's own message does not help: give a better one."
+    raises("Tensor(np.zeros((2, 3, 4))).permute(0, 1)", ValueError, match="^(?!axes don't match)", says=better)
 
 
 test_unit_permute()
@@ -999,7 +1003,7 @@ test_unit_permute()
 def test_unit_permute_drawn():
     a = draw.integers(0, 99, (2, 3, 4))
     check("Tensor(a).permute(-1, 0, 1)", want=np.einsum("abc->cab", a), a=a)
-    raises("Tensor(a).permute(0, 0, 1)", ValueError, match="once", a=a)
+    raises("Tensor(a).permute(0, 0, 1)", ValueError, a=a)
 
 
 test_unit_permute_drawn()
@@ -1139,7 +1143,7 @@ def accuracy(scores: Tensor, labels: Tensor) -> float:
 # %% check="accuracy" points=3
 def test_unit_accuracy():
     check("accuracy(Tensor([[3, 9, 4], [8, 1, 5]]), Tensor([1, 2]))", want=0.5)
-    check("type(accuracy(Tensor([[1, 2]]), Tensor([1]))).__name__", want="float")
+    check("isinstance(accuracy(Tensor([[1, 2]]), Tensor([1])), float)", want=True)
     check("accuracy(Tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), Tensor([1, 0, 1, 1]))", want=0.75)
 
 

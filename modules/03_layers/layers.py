@@ -63,8 +63,9 @@ def test_unit_affine():
     check("Affine()(Tensor([[1.0, 2.0, 3.0]]), Tensor(w), Tensor(b))", want=[[17.0, 22.0]], w=weight, b=bias)
     check("Affine()(Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), Tensor(w))", want=[[7.0, 2.0], [16.0, 5.0]], w=weight)
     check("Affine()(Tensor([1.0, 2.0, 3.0]), Tensor(w), Tensor(b))", want=[17.0, 22.0], w=weight, b=bias)
-    raises("Affine()(Tensor([[1.0, 2.0]]), Tensor(w))", ValueError, match=r"\(1, 2\).*\(2, 3\)", w=weight)
-    raises("Affine()(Tensor([[1.0, 2.0, 3.0]]), Tensor(w), Tensor([1.0]))", ValueError, match=r"bias \(1,\)", w=weight)
+    for shape in (r"\(1, 2\)", r"\(2, 3\)"):
+        raises("Affine()(Tensor([[1.0, 2.0]]), Tensor(w))", ValueError, match=shape, w=weight)
+    raises("Affine()(Tensor([[1.0, 2.0, 3.0]]), Tensor(w), Tensor([1.0]))", ValueError, match=r"\(1,\)", w=weight)
 
 
 test_unit_affine()
@@ -86,7 +87,7 @@ def test_unit_affine_drawn():
     check("Affine()(*[Tensor(a, 'float64') for a in (x, w, b)])", want=want, dtype="float64", **names)
     check("Affine()(Tensor(x), Tensor(w), Tensor(b))", want=want.astype(np.float32), rtol=1e-4, atol=1e-5, **names)
     check("Affine()(Tensor(np.zeros((0, 3))), Tensor(w), Tensor(b))", want=np.zeros((0, 4), np.float32), **names)
-    raises("Affine()(Tensor(3.0), Tensor(w))", ValueError, match="reshape", **names)
+    raises("Affine()(Tensor(3.0), Tensor(w))", ValueError, match=r"\(4, 3\)", **names)
     small = [np.float32(a) for a in (x, weight, bias)]
     check(affine_leaves_its_inputs(*small), want=small)
 
@@ -405,7 +406,7 @@ def test_unit_linear():
     check(linear_names(True), want=[("weight", (2, 3)), ("bias", (2,))])
     check(linear_names(False), want=[("weight", (2, 3))])
     check(linear_bounds(), want={"weight": "up to 0.1", "bias": "up to 0.1"}, says="1/sqrt(100) is 0.1.")
-    raises("Linear(3, 2, rng=Generator(0))(Tensor([[1.0, 2.0]]))", ValueError, match=r"\(1, 2\).*\(2, 3\)")
+    raises("Linear(3, 2, rng=Generator(0))(Tensor([[1.0, 2.0]]))", ValueError, match=r"\(1, 2\)")
 
 
 test_unit_linear()
@@ -647,7 +648,7 @@ def test_unit_dropout():
     check("Dropout(0.75, rng=Generator(0)).eval()(Tensor([1.0, 2.0, 3.0]))", want=[1.0, 2.0, 3.0])
     check("Dropout(0.0, rng=Generator(0))(Tensor([1.0, 2.0, 3.0]))", want=[1.0, 2.0, 3.0])
     check("Dropout(1, rng=Generator(0))(Tensor([1.0, 2.0, 3.0]))", want=[0.0, 0.0, 0.0])
-    raises("Dropout(1.5, rng=Generator(0))", ValueError, match="0 to 1")
+    raises("Dropout(1.5, rng=Generator(0))", ValueError)
 
 
 test_unit_dropout()
@@ -675,7 +676,7 @@ def dropout_doubles(x):
 def test_unit_dropout_draws():
     check(dropout_draws(), want=(True, False, True))
     check(dropout_doubles(draw.uniform(1, 2, (4, 5))), want={"dtype": "float64", "kept": True})
-    raises("Dropout(-0.1, rng=Generator(0))", ValueError, match="0 to 1")
+    raises("Dropout(-0.1, rng=Generator(0))", ValueError)
     check("repr(Dropout(0.25, rng=Generator(0)))", want="Dropout(p=0.25)")
 
 
@@ -780,13 +781,13 @@ def load_state_dict(self: Module, state: dict[str, Any]) -> None:
 
 # %% check="load_state_dict" points=3
 @probe
-def load_into_linear(state):
+def load_into_linear(state, faults=()):
     layer = Linear(3, 2, rng=Generator(0))
     array, old = layer.weight.data, layer.bias.data.copy()
     try:
         layer.load_state_dict(state)
     except ValueError as error:
-        named = [name for name in ("bias", "scale", "weight") if name in str(error)]
+        named = [name for name in faults if name in str(error)]
         return named, np.array_equal(layer.bias.data, old)
     return layer.weight.data is array, array, layer.bias.data
 
@@ -794,16 +795,18 @@ def load_into_linear(state):
 def test_unit_load_state_dict():
     good = {"weight": np.float32([[1, 2, 3], [4, 5, 6]]), "bias": np.float32([7, 8])}
     check(load_into_linear(good), want=(True, good["weight"], good["bias"]), says="Copy into the array that is there.")
-    check(load_into_linear({"weight": good["weight"].T, "scale": 1.0}), want=(["bias", "scale", "weight"], True))
-    check(load_into_linear({"bias": good["bias"]}), want=(["weight"], True), says="Check everything before any change.")
-    check(load_into_linear(good | {"scale": 1.0}), want=(["scale"], True))
-    check(load_into_linear(good | {"weight": good["weight"].astype(np.int64)}), want=(["weight"], True))
+    three = ["bias", "scale", "weight"]
+    check(load_into_linear({"weight": good["weight"].T, "scale": 1.0}, three), want=(three, True), says="Tell all.")
+    before = "Check everything before any change."
+    check(load_into_linear({"bias": good["bias"]}, ["weight"]), want=(["weight"], True), says=before)
+    check(load_into_linear(good | {"scale": 1.0}, ["scale"]), want=(["scale"], True))
+    check(load_into_linear(good | {"weight": good["weight"].astype(np.int64)}, ["weight"]), want=(["weight"], True))
 
 
 test_unit_load_state_dict()
 
 # %% check="load_state_dict round trip" points=2 hidden=true
-# From one network to another, buffers included; the two then share no memory; the message names both shapes and dtypes.
+# From one network to another, buffers included; the two then share no memory; the message names a wrong shape or dtype.
 ### BEGIN HIDDEN TESTS
 @probe
 def round_trip():
@@ -822,9 +825,9 @@ def round_trip():
 def test_unit_load_state_dict_round_trip():
     check(round_trip(), want=(True, 1))
     load = "Linear(3, 2, False, rng=Generator(0)).load_state_dict({'weight': w})"
-    raises(load, ValueError, match=r"\(3, 2\), not \(2, 3\)", w=np.zeros((3, 2)))
-    raises(load, ValueError, match="float64, not float32", w=np.zeros((2, 3)))
-    raises(load, ValueError, match="shape", w=np.zeros((1, 3), np.float32))
+    raises(load, ValueError, match=r"\(3, 2\)", w=np.zeros((3, 2)))
+    raises(load, ValueError, match="float64", w=np.zeros((2, 3)))
+    raises(load, ValueError, match=r"\(1, 3\)", w=np.zeros((1, 3), np.float32))
 
 
 test_unit_load_state_dict_round_trip()
