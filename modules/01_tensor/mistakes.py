@@ -256,14 +256,14 @@ MISTAKES = [
     Mistake("max", old="a.max(axis=self.dim", new="a.min(axis=self.dim", says="takes the smallest", check="max"),
     Mistake(
         "max",
-        old="        if a.size == 0:\n",
+        old="        if a.size == 0 and a.sum(axis=self.dim).size:\n",
         new="        if False:\n",
         says="leaves the message about nothing to NumPy",
         check="max",
     ),
     Mistake(
         "max",
-        old="    if self.data.size == 0:\n",
+        old="    if self.data.size == 0 and self.data.sum(axis=dim).size:\n",
         new="    if False:\n",
         says="leaves argmax's message about nothing to NumPy",
         check="max",

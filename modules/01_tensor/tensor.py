@@ -768,7 +768,7 @@ test_unit_mean_of_nothing()
 class Max(Operation):
     """Largest over `dim`. `(n, m)` over dim 1 gives `(n,)`
 
-    Raises ValueError when there is nothing to choose from.
+    Raises ValueError where a result would have nothing to choose from.
     About 3 lines.
     """
 
@@ -777,7 +777,7 @@ class Max(Operation):
 
     def forward(self, a: np.ndarray) -> np.ndarray:
         ### BEGIN SOLUTION
-        if a.size == 0:
+        if a.size == 0 and a.sum(axis=self.dim).size:
             raise ValueError(f"amax: nothing to take the largest of in shape {a.shape} over dim {self.dim}")
         return a.max(axis=self.dim, keepdims=self.keepdim)
         ### END SOLUTION
@@ -787,11 +787,11 @@ class Max(Operation):
 def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """Index of the largest over `dim`, the first of equals, int64. None counts through all numbers.
 
-    Raises ValueError when there is nothing to choose from.
+    Raises ValueError where a result would have nothing to choose from.
     About 3 lines.
     """
     ### BEGIN SOLUTION
-    if self.data.size == 0:
+    if self.data.size == 0 and self.data.sum(axis=dim).size:
         raise ValueError(f"argmax: nothing to take the largest of in shape {self.shape} over dim {dim}")
     return Tensor(np.argmax(self.data, axis=dim, keepdims=keepdim))
     ### END SOLUTION

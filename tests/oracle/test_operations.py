@@ -117,6 +117,8 @@ def test_mean_of_integers_is_refused_by_both(name: str) -> None:
 def test_empty_folds() -> None:
     same(Tensor(np.zeros((0, 2))).mean(dim=0), torch.zeros(0, 2).mean(dim=0))
     same(Tensor(np.zeros((0, 2))).sum(dim=0), torch.zeros(0, 2).sum(dim=0))
+    same(Tensor(np.zeros((2, 0))).amax(dim=0), torch.zeros(2, 0).amax(dim=0))
+    same(Tensor(np.zeros((2, 0))).argmax(dim=0), torch.zeros(2, 0).argmax(dim=0))
     with pytest.raises(ValueError):
         Tensor(np.zeros((2, 0))).amax(dim=1)
     with pytest.raises(IndexError):
