@@ -132,11 +132,14 @@ def test_the_wheel_brings_one_command_and_small_needs(wheel: Path) -> None:
     assert needs - {"tomli"} == {"numpy", "jupytext", "filelock", "matplotlib"}
 
 
-def test_the_source_archive_holds_what_the_wheel_is_built_from(built: Path, tmp_path: Path) -> None:
+def test_the_source_archive_makes_the_same_wheel_whatever_caches_lie_about(built: Path, tmp_path: Path) -> None:
     (path,) = built.glob("*.tar.gz")
     with tarfile.open(path) as archive:
-        archive.extractall(tmp_path)
+        archive.extractall(tmp_path, filter="data")
     (folder,) = tmp_path.iterdir()
+    for cache in ("modules/01_tensor/.ipynb_checkpoints/tensor.ipynb", "tito/__pycache__/cli.pyc"):
+        (folder / cache).parent.mkdir()
+        (folder / cache).touch()
     build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "again")]
     subprocess.run(build, cwd=folder, check=True, capture_output=True)
     (again,), (first,) = (tmp_path / "again").glob("*.whl"), built.glob("*.whl")
