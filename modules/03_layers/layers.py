@@ -761,7 +761,7 @@ def misfit(name: str, have: Any, want: Any) -> str | None:
 # %% exercise="load_state_dict" points=5
 @patch
 def load_state_dict(self: Module, state: dict[str, Any]) -> None:
-    """Copy what `state_dict` gave back into the parameters and buffers, in place.
+    """Copy what `state_dict` gave back into the arrays of the parameters and buffers (`.data`), in place.
 
     Raises ValueError, with nothing changed, that tells every missing or unexpected name, wrong shape and dtype.
     About 8 lines.
