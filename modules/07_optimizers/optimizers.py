@@ -387,9 +387,9 @@ test_unit_update()
 # All settings at once against NumPy, in float64; a number as parameter; float32 stays; wrong settings.
 ### BEGIN HIDDEN TESTS
 @probe
-def descend_drawn(weight, gradients, nesterov, dtype):
+def descend_drawn(weight, gradients, nesterov, decay, dtype):
     parameter = Parameter(weight, dtype=dtype)
-    optimizer = SGD([parameter], lr=np.float64(0.1), momentum=0.9, weight_decay=np.float64(0.3), nesterov=nesterov)
+    optimizer = SGD([parameter], lr=np.float64(0.1), momentum=0.9, weight_decay=decay, nesterov=nesterov)
     for grad in gradients:
         parameter.grad = np.asarray(grad, dtype)
         optimizer.step()
@@ -397,16 +397,16 @@ def descend_drawn(weight, gradients, nesterov, dtype):
 
 
 def test_unit_update_drawn():
-    for shape, nesterov in (((2, 3), True), ((2, 3), False), ((), True)):
+    for shape, nesterov, decay in (((2, 3), True, 0.3), ((2, 3), False, np.float64(0.3)), ((), True, 0.0)):
         start, gradients = np.asarray(draw.normal(shape)), draw.normal((5, *shape))
         weight, buffer = start, 0.0
         for grad in gradients:
-            grad = grad + 0.3 * weight
+            grad = grad + decay * weight
             buffer = 0.9 * buffer + grad
             weight = weight - 0.1 * (grad + 0.9 * buffer if nesterov else buffer)
-        got = descend_drawn(start, gradients, nesterov, "float64")
+        got = descend_drawn(start, gradients, nesterov, decay, "float64")
         check(got[0], want=np.asarray(weight), dtype="float64", rtol=1e-12)
-        got = descend_drawn(start, gradients, nesterov, "float32")
+        got = descend_drawn(start, gradients, nesterov, decay, "float32")
         check(got, want=[np.float32(weight), np.float32(buffer)], says="float32 stays float32.")
     raises("SGD([Parameter([1.0])], lr=0.1, nesterov=True)", ValueError, match="momentum")
 

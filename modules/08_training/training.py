@@ -141,8 +141,8 @@ def clip(gradients, max_norm):
     arrays = [tensor.grad for tensor in tensors]
     try:
         return [clip_grad_norm([*tensors, Tensor([0.0])], max_norm), arrays]
-    except ValueError as error:
-        return ["ValueError", "norm is inf" in str(error)]
+    except ValueError:
+        return ["ValueError", arrays]
 
 
 def test_unit_clip():
@@ -153,7 +153,7 @@ def test_unit_clip():
     check(norm, want=5.0)
     check(grads, want=[np.float32([3, 0]), np.float32([[4]])], says="Below max_norm nothing is scaled.")
     check(clip([], 1.0), want=[0.0, []])
-    check(clip([[1, math.inf]], 1.0), want=["ValueError", True])
+    check(clip([[1, math.inf]], 1.0), want=["ValueError", [np.float32([1, math.inf])]])
 
 
 test_unit_clip()
@@ -279,7 +279,7 @@ def judged(loss, inputs, targets):
     try:
         return list(trainer.judge(Tensor(inputs), Tensor(targets)))
     except (ValueError, TypeError) as error:
-        return [type(error).__name__, [word for word in ("(1,)", "nan", "float") if word in str(error)]]
+        return type(error).__name__
 
 
 def test_unit_judge():
@@ -287,34 +287,45 @@ def test_unit_judge():
     check(judged("mse", column, [[0.0], [4.0]]), want=[np.float32([[2], [6]]), np.float32(4), 2.0])
     check(judged("classes", [[0.0, 0.0]] * 3, [0, 1, 0])[2], want=7.0, says="The loss says what its targets weigh.")
     check(judged("number", column, column)[2], want=2.0, says="A loss without total_weight counts samples.")
-    check(judged("shape", column, column), want=["ValueError", ["(1,)"]])
-    check(judged("nan", column, column), want=["ValueError", ["nan"]])
-    check(judged("float", column, column), want=["TypeError", ["float"]])
+    check(judged("shape", column, column), want="ValueError")
+    check(judged("nan", column, column), want="ValueError")
+    check(judged("float", column, column), want="TypeError")
 
 
 test_unit_judge()
 
 # %% check="judge weights" points=2 hidden=true
-# Ignored rows weigh nothing; a batch that weighs nothing is refused before the model sees it.
+# Ignored rows weigh nothing; a batch that weighs nothing, less, or infinitely much is refused.
 ### BEGIN HIDDEN TESTS
 @probe
 def judged_rows(targets, **settings):
-    seen = []
-    model = Sequential(lambda inputs: seen.append(len(inputs)) or inputs)
+    model = Sequential(lambda inputs: inputs)
     trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), CrossEntropyLoss(**settings))
-    if settings.get("weight") == []:
-        trainer.loss_fn.total_weight = lambda targets: math.inf
     try:
-        return [trainer.judge(Tensor(np.zeros((len(targets), 3))), Tensor(targets))[2], seen]
-    except ValueError as error:
-        return ["weight" in str(error), seen]
+        return trainer.judge(Tensor(np.zeros((len(targets), 3))), Tensor(targets))[2]
+    except ValueError:
+        return "refused"
+
+
+@probe
+def judged_weight(weight):
+    loss_fn = MSELoss()
+    loss_fn.total_weight = lambda targets: weight
+    model = Sequential(lambda inputs: inputs)
+    trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), loss_fn)
+    try:
+        return trainer.judge(Tensor([[1.0]]), Tensor([[2.0]]))[2]
+    except ValueError:
+        return "refused"
 
 
 def test_unit_judge_weights():
-    check(judged_rows([2, -100, 0]), want=[2.0, [3]])
-    check(judged_rows([2, 1, 0], weight=[1, 0, 4], ignore_index=0), want=[4.0, [3]])
-    check(judged_rows([1, 1], weight=[1, 0, 4]), want=[True, []])
-    check(judged_rows([1, 1], weight=[]), want=[True, []])
+    check(judged_rows([2, -100, 0]), want=2.0)
+    check(judged_rows([2, 1, 0], weight=[1, 0, 4], ignore_index=0), want=4.0)
+    check(judged_rows([1, 1], weight=[1, 0, 4]), want="refused")
+    check(judged_weight(7), want=7.0)
+    for weight in (0, -1.0, math.inf, math.nan):
+        check(judged_weight(weight), want="refused")
 
 
 test_unit_judge_weights()
