@@ -13,7 +13,7 @@ import numpy as np
 
 from tinytorch.generator import Generator
 from tinytorch.layers import Linear, Parameter
-from tinytorch.settings import require_memory, setting, whole
+from tinytorch.settings import distinct, restored, setting
 
 # %%
 w = 5.0
@@ -30,21 +30,6 @@ w
 #
 # The parameters, a learning rate, a count of steps, and for each parameter a dict of what it remembers. It is supplied.
 # `setting` makes Python floats of numbers: one NumPy float64 would turn all float32 arithmetic after it into float64.
-
-# %% supplied="distinct"
-def distinct(params: Iterable[Parameter]) -> list[Parameter]:
-    """List the parameters. Raises TypeError when one is no Parameter, ValueError for none or for one twice."""
-    listed = list(params)
-    for number, parameter in enumerate(listed):
-        if not isinstance(parameter, Parameter):
-            got = type(parameter).__name__
-            raise TypeError(f"optimizer: item {number} is a {got}, not a Parameter; pass model.parameters()")
-    if not listed:
-        raise ValueError("optimizer: there are no parameters; was an iterator of them used up before?")
-    if len({id(parameter) for parameter in listed}) < len(listed):
-        raise ValueError("optimizer: a parameter comes twice, and would be changed twice a step; pass each once")
-    return listed
-
 
 # %% supplied="Optimizer"
 class Optimizer:
@@ -469,7 +454,7 @@ class Adam(Optimizer):
 # %% exercise="moments" points=4
 @patch
 def moments(self: Adam, grad: np.ndarray, state: dict[str, Any]) -> None:
-    """Bring `step`, `exp_avg`, `exp_avg_sq` in `state` up to date with `grad`, arrays in place. `(...) -> nothing`
+    """Bring `step`, `exp_avg`, `exp_avg_sq` in `state` up to date with `grad`, in place. `(...) -> nothing`
 
     About 6 lines after the first two.
     """
@@ -691,29 +676,9 @@ def state_dict(self: Optimizer) -> dict[str, Any]:
 
 
 @patch
-def restored(self: Optimizer, state: dict[str, Any]) -> Optimizer:
-    """A new optimizer of this kind, on these parameters, in the given state.
-
-    Raises ValueError or TypeError that says what does not fit: names, settings, shapes, dtypes, counts.
-    """
-    name, parts = type(self).__name__, ("settings", "step_count", "state")
-    if set(state) != set(parts) or set(state["settings"]) != set(self.settings):
-        needed = f"a state has {list(parts)}, with settings {list(self.settings)}"
-        raise ValueError(f"{name}: {needed}; is this another optimizer's?")
-    if len(state["state"]) != len(self.params):
-        theirs, ours = len(state["state"]), len(self.params)
-        raise ValueError(f"{name}: the state has {theirs} parameters, this optimizer {ours}")
-    for number, (memory, parameter) in enumerate(zip(state["state"], self.params)):
-        require_memory(number, memory, self.remembers, parameter.data)
-    fresh = type(self)(self.params, **state["settings"])
-    fresh.step_count, fresh.state = whole(f"{name}: step_count", state["step_count"]), copy.deepcopy(state["state"])
-    return fresh
-
-
-@patch
 def load_state_dict(self: Optimizer, state: dict[str, Any]) -> None:
-    """Take over what `state_dict` gave. Raises ValueError or TypeError, with nothing changed, if it does not fit."""
-    self.__dict__.update(self.restored(state).__dict__)
+    """Take over what `state_dict` gave. Raises ValueError or TypeError, with nothing changed, unless it fits."""
+    self.__dict__.update(restored(self, state).__dict__)
 
 
 # %%

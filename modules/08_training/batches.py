@@ -1,18 +1,58 @@
-"""Hands a Trainer its batches, checked and numbered, and names the batch in an error. Supplied with lesson 08.
+"""Hands a Trainer its batches, checked and numbered, and puts things back after an error. Supplied with lesson 08.
 
-Trace it, don't write it: begin at `Batches`.
+Trace it, don't write it: begin at `training_pass` and `evaluation_pass`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 from tinytorch.tensor import Tensor
 
-__all__ = ["Batches", "position_of", "require_part"]
+__all__ = ["Batches", "evaluation_pass", "position_of", "require_part", "training_pass"]
+
+
+@contextmanager
+def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterator[Batches]:
+    """The batches of one epoch of training. `with training_pass(trainer, loader, 2) as batches:`
+
+    After an error, Ctrl-C included, what did not end in a step is as if it had not been seen: gradients are cleared,
+    the loader stands behind the last whole step, and the rate is the old one where there was no step.
+    """
+    if trainer.position is not None and position_of(loader) is not None:
+        loader.position = trainer.position
+    start, step, rate = position_of(loader), trainer.step, trainer.optimizer.lr
+    batches = Batches(loader)
+    try:
+        trainer.begin_epoch(loader)
+        with batches:
+            yield batches
+    except BaseException:
+        if start is not None:
+            loader.position = start + (trainer.step - step) * accumulation_steps
+        if trainer.step == step:
+            trainer.optimizer.lr = rate
+        raise
+    finally:
+        trainer.forget_gradients()
+
+
+@contextmanager
+def evaluation_pass(loader: Any) -> Iterator[Batches]:
+    """All batches of the loader's present epoch, from its first; then the loader stands where it stood."""
+    start = position_of(loader)
+    if start is not None:
+        loader.position = start - start % (len(loader) if isinstance(loader, Sized) else 1)
+    try:
+        with Batches(loader) as batches:
+            yield batches
+    finally:
+        if start is not None:
+            loader.position = start
 
 
 class Batches:

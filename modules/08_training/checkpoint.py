@@ -222,8 +222,8 @@ def _name(code: bytes) -> str:
     """GLOBAL for b"c"; the byte itself where it is no opcode."""
     import pickletools  # only a refusal needs it
 
-    known = pickletools.code2op.get(code.decode("latin-1"))
-    return known.name if known else repr(code)
+    names = {op.code: op.name for op in pickletools.opcodes}
+    return names.get(code.decode("latin-1"), repr(code))
 
 
 class _Walk:

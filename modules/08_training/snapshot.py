@@ -5,12 +5,14 @@ Trace it, don't write it. `gather` makes the content; `restore` compares all of 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from tinytorch.batches import position_of
 from tinytorch.checkpoint import CheckpointError, require_same
 from tinytorch.generator import Generator
-from tinytorch.settings import whole
+from tinytorch.settings import restored, whole
 
 __all__ = ["gather", "restore"]
 
@@ -41,11 +43,13 @@ def gather(trainer: Any) -> dict[str, Any]:
     }
 
 
-def restore(trainer: Any, content: dict[str, Any]) -> None:
-    """Go on where `gather` stood; the place in the data waits in `trainer.position`.
+def restore(trainer: Any, content: dict[str, Any], loader: Any = None) -> None:
+    """Go on where `gather` stood; the place in the data goes to `loader`, else it waits in `trainer.position`.
 
-    Raises CheckpointError, with nothing changed, that says what does not fit.
+    Raises CheckpointError, with nothing changed, that says what does not fit; TypeError for a loader without position.
     """
+    if loader is not None and position_of(loader) is None:
+        raise TypeError(f"load_checkpoint: a {type(loader).__name__} has no position to set; leave loader out")
     _require_fit(content, gather(trainer))
     _require_values(trainer, content)
     trainer.model.load_state_dict(content["model"])
@@ -54,6 +58,8 @@ def restore(trainer: Any, content: dict[str, Any]) -> None:
         generator.load_state_dict(content["generators"][name])
     trainer.epoch, trainer.step, trainer.history = content["epoch"], content["step"], content["history"]
     trainer.position, trainer.loader = content["position"], None
+    if loader is not None and trainer.position is not None:
+        loader.position, trainer.position, trainer.loader = trainer.position, None, loader
 
 
 def _generators(model: Any) -> dict[str, Generator]:
@@ -89,9 +95,18 @@ def _require_equal(name: str, found: Any, mine: Any, kind: str) -> None:
         raise CheckpointError(f"{name}: {found!r:.200} in the checkpoint, {mine!r:.200} here", kind)
 
 
+@contextmanager
+def _misfit(kind: str) -> Iterator[None]:
+    """Turn what plain values of the wrong kind raise inside into a CheckpointError."""
+    try:
+        yield
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError) as error:
+        raise CheckpointError(f"the checkpoint does not fit: {error}", kind) from error
+
+
 def _require_values(trainer: Any, content: dict[str, Any]) -> None:
     """Counts, history, generators and the optimizer's state hold what they can hold."""
-    try:
+    with _misfit("corrupt"):
         whole("epoch", content["epoch"])
         whole("step", content["step"])
         if content["position"] is not None:
@@ -99,8 +114,17 @@ def _require_values(trainer: Any, content: dict[str, Any]) -> None:
         for name, values in content["history"].items():
             if not isinstance(values, list) or not all(type(value) in (int, float, type(None)) for value in values):
                 raise TypeError(f"history: {name} must be a list of numbers")
-        for state in content["generators"].values():
-            Generator(0).load_state_dict(state)
-        trainer.optimizer.restored(content["optimizer"]["state"])
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
-        raise CheckpointError(f"the checkpoint does not fit: {error}", "optimizer") from error
+        for name, state in content["generators"].items():
+            _require_stream(name, state)
+    with _misfit("optimizer"):
+        restored(trainer.optimizer, content["optimizer"]["state"])
+
+
+def _require_stream(name: str, state: dict[str, Any]) -> None:
+    """A generator can take the state over, and gives the same one back."""
+    if not 0 <= state["buffer_pos"] <= 4:  # NumPy itself does not look, and would read beside its buffer
+        raise ValueError(f"generators: {name} has buffer_pos {state['buffer_pos']}, not 0 to 4")
+    trial = Generator(0)
+    trial.load_state_dict(state)
+    if trial.state_dict() != state:
+        raise ValueError(f"generators: {name} has numbers out of range")

@@ -5,7 +5,7 @@
 
 # %% imports
 from tito.notebook import check, draw, patch, probe, raises
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable
 import math
 import pickle
 from os import PathLike
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import ReLU
-from tinytorch.batches import Batches, position_of, require_part
+from tinytorch.batches import evaluation_pass, require_part, training_pass
 from tinytorch.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from tinytorch.dataloader import DataLoader, TensorDataset
 from tinytorch.generator import Generator
@@ -347,7 +347,7 @@ test_unit_judge_weights()
 # %% exercise="train_batch" points=3
 @patch
 def train_batch(self: Trainer, inputs: Tensor, targets: Tensor) -> float:
-    """Judge the batch, run backward seeded with its weight, add to `loss_sum` and `weight_sum`; return the weight.
+    """Judge the batch, run backward seeded with its weight, add to `loss_sum` and `weight_sum`; return it.
 
     About 5 lines.
     """
@@ -471,10 +471,10 @@ test_unit_window_drawn()
 # %% [markdown]
 # ## An epoch
 #
-# Around your loop stands what is supplied: `Batches` hands out checked pairs and puts `batch 3:` in front of an
+# Around your loop stands what is supplied: `training_pass` hands out checked pairs and puts `batch 3:` in front of an
 # error's text; `begin_epoch` sets the rate and train mode; after an error the partial gradients are forgotten.
 
-# %% supplied="Trainer.begin_epoch"
+# %% supplied="Trainer.train_epoch"
 @patch
 def begin_epoch(self: Trainer, loader: Any) -> None:
     """Set this epoch's rate and train mode; forget gradients and sums of before."""
@@ -494,15 +494,6 @@ def forget_gradients(self: Trainer) -> None:
 
 
 @patch
-def hand_over(self: Trainer, loader: Any) -> int | None:
-    """Give the loader the position that a checkpoint held, if one waits; return where it stands."""
-    if self.position is not None and position_of(loader) is not None:
-        loader.position = self.position
-    return position_of(loader)
-
-
-# %% supplied="Trainer.train_epoch"
-@patch
 def train_epoch(self: Trainer, loader: Any, accumulation_steps: int = 1) -> float:
     """Train on every batch of `loader`, any iterable of (inputs, targets); return the mean loss over the samples.
 
@@ -511,20 +502,8 @@ def train_epoch(self: Trainer, loader: Any, accumulation_steps: int = 1) -> floa
     after the last whole step, and neither `epoch` nor `history` has moved.
     """
     accumulation_steps = whole("train_epoch: accumulation_steps", accumulation_steps, least=1)
-    start, step, rate = self.hand_over(loader), self.step, self.optimizer.lr
-    batches = Batches(loader)
-    try:
-        self.begin_epoch(loader)
-        with batches:
-            return self.run_epoch(batches, accumulation_steps)
-    except BaseException:  # Ctrl-C too: what did not end in a step is as if it had not been seen
-        if start is not None:
-            loader.position = start + (self.step - step) * accumulation_steps
-        if self.step == step:
-            self.optimizer.lr = rate
-        raise
-    finally:
-        self.forget_gradients()
+    with training_pass(self, loader, accumulation_steps) as batches:
+        return self.run_epoch(batches, accumulation_steps)
 
 
 # %% [markdown]
@@ -738,15 +717,8 @@ def evaluate(self: Trainer, loader: Any) -> tuple[float, float | None]:
     The accuracy is None where the loss has no right or wrong. Looking leaves no trace: modes and the loader's
     position are as before, also after an error; one at batch g begins `batch g:` and leaves `history` as it was.
     """
-    start = position_of(loader)
-    if start is not None:
-        loader.position = start - start % (len(loader) if isinstance(loader, Sized) else 1)
-    try:
-        with Batches(loader) as batches:
-            return self.run_evaluation(batches)
-    finally:
-        if start is not None:
-            loader.position = start
+    with evaluation_pass(loader) as batches:
+        return self.run_evaluation(batches)
 
 
 # %% exercise="evaluate" points=4
@@ -885,13 +857,8 @@ def load_checkpoint(self: Trainer, path: str | PathLike[str], loader: Any = None
     Raises FileNotFoundError without a file, CheckpointError (a ValueError) when it is damaged or another run's,
     TypeError when the loader has no position; nothing has changed then.
     """
-    if loader is not None and position_of(loader) is None:
-        raise TypeError(f"load_checkpoint: a {type(loader).__name__} has no position to set; leave loader out")
-    restore(self, read_checkpoint(path))
+    restore(self, read_checkpoint(path), loader)
     self.forget_gradients()
-    if loader is not None:
-        self.hand_over(loader)
-        self.loader, self.position = loader, None
 
 
 # %%
