@@ -434,6 +434,30 @@ def test_a_generated_file_that_was_edited_is_kept(session: Session) -> None:
     assert (session.folder / "tinytorch" / "extra.py").exists()
 
 
+def test_a_hint_is_for_the_file_as_it_is_now(session: Session) -> None:
+    session.solve("01")
+    session.write("01", add="raise NotImplementedError")
+    session.tito("test")
+    session.solve("01")
+    session.write("01", norm="raise NotImplementedError")
+    assert session.tito("hint")[1].startswith("01 vector, norm: hint 1 of 3\n")
+
+
+def test_what_an_export_left_behind_is_cleared(session: Session) -> None:
+    session.solve("01")
+    (session.folder / ".tito" / "staging-old" / "tinytorch").mkdir(parents=True)
+    assert session.tito("export")[0] == 0
+    assert not list((session.folder / ".tito").glob("staging-*"))
+
+
+def test_every_command_looks_for_an_export_that_was_cut_off(session: Session) -> None:
+    (session.folder / ".tito" / "journal.json").write_text("{", encoding="utf-8")
+    for line in ("", "test", "status", "hint", "open 01", "reset 01", "milestone", "export"):
+        code, out, err = session.tito(line)
+        assert (code, out) == (2, ""), line
+        assert "journal.json is damaged" in err
+
+
 def test_milestones_write_into_the_workspace(session: Session) -> None:
     for key in ("01", "02"):
         session.tito(f"open {key}")

@@ -138,6 +138,12 @@ def test_open_puts_back_what_is_missing_and_overwrites_nothing(workspace: Worksp
     supplied.unlink()
     open_command.run(args, Course.load(COURSE))
     assert notebook.read_text(encoding="utf-8") == "mine"
+    notebook.unlink()
+    original = supplied.read_bytes()
+    supplied.write_text("mine too", encoding="utf-8")
+    open_command.run(args, Course.load(COURSE))
+    assert supplied.read_text(encoding="utf-8") == "mine too"
+    supplied.write_bytes(original)
     assert supplied.read_bytes() == (COURSE / "modules" / "01_vector" / "rounding.py").read_bytes()
 
 
