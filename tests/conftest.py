@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tito.course import Lesson
+
+# The extra with nbgrader is offered from Python 3.11 on.
+collect_ignore = [] if sys.version_info >= (3, 11) else ["test_nbgrader_release.py"]
 
 TOY = '''# %% [markdown]
 # # 01 Toys

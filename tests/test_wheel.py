@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import venv
 import zipfile
@@ -72,12 +71,13 @@ def wheel(built: Path) -> Path:
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
     environment = tmp_path_factory.mktemp("environment")
     venv.create(environment)
-    paths = sysconfig.get_paths("venv", {"base": str(environment), "platbase": str(environment)})
     pip = [sys.executable, "-m", "pip", "--python", str(environment), "install", "--no-deps", "--no-index", str(wheel)]
     subprocess.run(pip, check=True, capture_output=True)
+    made = Installed(environment, tmp_path_factory.mktemp("elsewhere"))
+    libraries = made.said("python", "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
     for name in needed(described(wheel)):
-        link(name, Path(paths["purelib"]))
-    return Installed(environment, tmp_path_factory.mktemp("elsewhere"))
+        link(name, Path(libraries))
+    return made
 
 
 def needed(distribution: metadata.Distribution) -> set[str]:
