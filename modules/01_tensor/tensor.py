@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tinytorch.dtypes import as_array, floating, promote
 from tinytorch.generator import Generator
 
 # %%
@@ -245,28 +246,8 @@ def __bool__(self: Tensor) -> bool:
 # ## One operation, one class
 #
 # Arithmetic goes through small classes, one for each operation. `forward` gets arrays and returns an array.
-# Calling an operation applies it to tensors. This plumbing is supplied; trace it once:
-
-# %% supplied="promote"
-def as_tensor(value: Any, beside: np.dtype) -> Tensor:
-    """Make a tensor of a number or array that stands beside a tensor of dtype `beside`, whose precision it takes."""
-    array = np.asarray(value)
-    if array.dtype.kind == "f":
-        array = array.astype(beside if beside.kind == "f" else np.float32)
-    elif type(value) is int and beside.kind in "iu":
-        array = array.astype(beside)
-    return Tensor.wrap(array)
-
-
-def promote(arrays: list[np.ndarray]) -> list[np.ndarray]:
-    """Cast arrays to one dtype by PyTorch's rule: floats beat integers, and a 0-d array gives way to its equals."""
-    if all(array.dtype == arrays[0].dtype for array in arrays):
-        return arrays
-    rank = [min("biuf".index(array.dtype.kind), 1) + (array.dtype.kind == "f") for array in arrays]
-    highest = [array for array, r in zip(arrays, rank) if r == max(rank)]
-    dtype = np.result_type(*[a.dtype for a in highest if a.ndim] or [a.dtype for a in highest])
-    return [array.astype(dtype, copy=False) for array in arrays]
-
+# Calling an operation applies it to tensors. This plumbing is supplied; trace it once. `promote` and `as_array`, from the
+# supplied `dtypes.py`, bring arrays and numbers to one dtype by PyTorch's rules:
 
 # %% supplied="Operation"
 class Operation:
@@ -287,7 +268,7 @@ class Operation:
     def tensors(self, inputs: tuple[Any, ...]) -> list[Tensor]:
         """The inputs as tensors; a number beside a tensor takes its precision."""
         beside = next(x.data.dtype for x in inputs if isinstance(x, Tensor))
-        return [x if isinstance(x, Tensor) else as_tensor(x, beside) for x in inputs]
+        return [x if isinstance(x, Tensor) else Tensor.wrap(as_array(x, beside)) for x in inputs]
 
 
 # %% twin="Add"
@@ -416,17 +397,11 @@ test_unit_arithmetic_broadcasts()
 (np.array([1, 2]) / np.array([4, 4])).dtype
 
 # %% [markdown]
-# `floating` is supplied: it turns integers into float32 and leaves floats alone.
+# `floating`, from the supplied `dtypes.py`, turns integers into float32 and leaves floats alone.
 #
 # **Shapes** `(...), (...) -> (...)`, float
 #
 # **By hand** `[1 2] / [4 5]` is `[0.25 0.4]`, in float32.
-
-# %% supplied="floating"
-def floating(array: np.ndarray) -> np.ndarray:
-    """Floats as they are, integers and booleans as float32."""
-    return array if array.dtype.kind == "f" else array.astype(np.float32)
-
 
 # %% exercise="divide" points=3
 class Div(Operation):
@@ -495,8 +470,7 @@ class Pow(Operation):
 @patch
 def __pow__(self: Tensor, exponent: float) -> Tensor:
     if not isinstance(exponent, (int, float)):
-        kind = type(exponent).__name__
-        raise TypeError(f"pow: the exponent must be a number, got {kind}; for a tensor use (a.log() * b).exp()")
+        raise TypeError(f"pow: exponent must be a number, got {type(exponent).__name__}; write (a.log() * b).exp()")
     return Pow(exponent).apply(self)
 
 
@@ -677,8 +651,7 @@ class Sum(Operation):
         self.dim, self.keepdim = dim, keepdim
 
     def forward(self, a: np.ndarray) -> np.ndarray:
-        dtype = a.dtype if a.dtype.kind == "f" else np.int64
-        return a.sum(axis=self.dim, dtype=dtype, keepdims=self.keepdim)
+        return a.sum(axis=self.dim, dtype=a.dtype if a.dtype.kind == "f" else np.int64, keepdims=self.keepdim)
 
 
 @patch
@@ -1033,8 +1006,7 @@ class GetItem(Operation):
 
     def __init__(self, index: Any) -> None:
         parts = index if isinstance(index, tuple) else (index,)
-        plain = tuple(part.data if isinstance(part, Tensor) else part for part in parts)
-        self.index = plain if isinstance(index, tuple) else plain[0]
+        self.index = tuple(part.data if isinstance(part, Tensor) else part for part in parts)
 
     def forward(self, a: np.ndarray) -> np.ndarray:
         return a[self.index]

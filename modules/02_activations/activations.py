@@ -11,7 +11,9 @@ from timeit import timeit
 
 import numpy as np
 
-from tinytorch.tensor import Generator, Operation, Tensor, floating
+from tinytorch.dtypes import floating
+from tinytorch.generator import Generator
+from tinytorch.tensor import Operation, Tensor
 
 # %%
 x = Tensor([[1, 2]])

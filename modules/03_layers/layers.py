@@ -13,6 +13,7 @@ import numpy as np
 
 from tinytorch.activations import ReLU, Tanh
 from tinytorch.generator import Generator
+from tinytorch.states import misfit
 from tinytorch.tensor import Operation, Tensor
 
 # %%
@@ -132,9 +133,7 @@ class Module:
 @patch
 def named_children(self: Module) -> Iterator[tuple[str, Module]]:
     """The modules that stand in this one's attributes, with the attributes' names."""
-    for name, value in vars(self).items():
-        if isinstance(value, Module):
-            yield name, value
+    return ((name, value) for name, value in vars(self).items() if isinstance(value, Module))
 
 
 @patch
@@ -197,8 +196,7 @@ def named_parameters(self: Module) -> Iterator[tuple[str, Parameter]]:
 @patch
 def parameters(self: Module) -> Iterator[Parameter]:
     """Each parameter in here once; an iterator, so wrap it in `list` to count or index."""
-    for _, parameter in self.named_parameters():
-        yield parameter
+    return (parameter for _, parameter in self.named_parameters())
 
 
 @patch
@@ -214,8 +212,7 @@ def named_modules(self: Module) -> Iterator[tuple[str, Module]]:
 @patch
 def modules(self: Module) -> Iterator[Module]:
     """This module and all below, each once."""
-    for _, module in self.named_modules():
-        yield module
+    return (module for _, module in self.named_modules())
 
 
 @patch
@@ -306,7 +303,7 @@ def extra_repr(self: Module) -> str:
 @patch
 def named_parts(self: Module) -> Iterator[tuple[str, Any]]:
     """What is listed when the module is printed."""
-    yield from self.named_children()
+    return self.named_children()
 
 
 @patch
@@ -483,8 +480,7 @@ class Sequential(Module):
 @patch
 def named_parts(self: Sequential) -> Iterator[tuple[str, Any]]:
     """Every step by position, modules or not."""
-    for position, step in enumerate(self.steps):
-        yield str(position), step
+    return ((str(position), step) for position, step in enumerate(self.steps))
 
 
 @patch
@@ -745,18 +741,8 @@ test_unit_state_dict()
 # **Shapes** `{dotted name: array} -> None`
 #
 # **By hand** a `Linear(3, 2)` given `{"weight": zeros (3, 2), "scale": ...}` has three faults: `bias` is missing,
-# `scale` is unexpected, `weight` has shape (3, 2) and should have (2, 3).
-
-# %% supplied="misfit"
-def misfit(name: str, have: Any, want: Any) -> str | None:
-    """Say what keeps the value `have` from being loaded into the tensor `want`: nothing, its shape or its dtype."""
-    array = np.asarray(have)
-    if array.shape != want.shape:
-        return f"{name} has shape {array.shape}, not {want.shape}"
-    if array.dtype != want.dtype:
-        return f"{name} has dtype {array.dtype}, not {want.dtype}"
-    return None
-
+# `scale` is unexpected, `weight` has shape (3, 2) and should have (2, 3). `misfit`, from the supplied `states.py`, says the
+# last of these.
 
 # %% exercise="load_state_dict" points=5
 @patch

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import LogSoftmax, Sigmoid, Softmax
+from tinytorch.require import require_classes, require_same_shape
 from tinytorch.tensor import Operation, Tensor
 
 # %%
@@ -25,8 +26,8 @@ prediction, targets = Tensor([2.0, 5.0]), Tensor([1.0, 8.0])
 # ## What every loss can do
 #
 # Three things are asked of a loss. Called, it gives its number; `total_weight` tells how much a batch counts beside
-# another when means are combined; `correct` counts right answers, where there are any. Supplied, with the refusal
-# that lesson 01 promised: shapes that differ never broadcast.
+# another when means are combined; `correct` counts right answers, where there are any. Supplied, and in `require.py` the
+# refusal that lesson 01 promised: shapes that differ never broadcast.
 
 # %% supplied="Loss"
 class Loss:
@@ -39,21 +40,6 @@ class Loss:
     def correct(self, prediction: Tensor, targets: Any) -> tuple[int, int] | None:
         """How many answers are right, of how many; None where answers are not right or wrong but near or far."""
         return None
-
-
-def require_floats(name: str, prediction: Any) -> None:
-    """Raise TypeError unless the prediction is a tensor of floats."""
-    if not isinstance(prediction, Tensor) or prediction.data.dtype.kind != "f":
-        got = prediction.dtype if isinstance(prediction, Tensor) else type(prediction).__name__
-        raise TypeError(f"{name}: the prediction must be a tensor of floats, got {got}")
-
-
-def require_same_shape(name: str, prediction: Tensor, targets: Any) -> None:
-    """Raise ValueError unless both have one shape, TypeError unless the prediction is a tensor of floats."""
-    require_floats(name, prediction)
-    if prediction.shape != np.shape(targets):
-        shapes = f"prediction {prediction.shape}, targets {np.shape(targets)}"
-        raise ValueError(f"{name}: shapes differ: {shapes}; reshape one of them")
 
 
 # %% twin="MSELoss"
@@ -278,14 +264,7 @@ class ClassLoss(Loss):
 
     def require_fit(self, scores: Tensor, targets: np.ndarray, soft: bool) -> None:
         """Raise ValueError unless scores are (N, C), targets (N,) or (N, C) when `soft`, and weights (C,)."""
-        name = type(self).__name__
-        require_floats(name, scores)
-        shape = scores.data.shape
-        if len(shape) != 2 or not (targets.shape == shape[:1] or soft and targets.shape == shape):
-            wanted = "(N,) or (N, C)" if soft else "(N,)"
-            raise ValueError(f"{name}: needs scores (N, C) and targets {wanted}, got {shape} and {targets.shape}")
-        if self.weight is not None and self.weight.shape != shape[1:]:
-            raise ValueError(f"{name}: weight {self.weight.shape} must have one number for each of {shape[1]} classes")
+        require_classes(type(self).__name__, scores, targets, soft, self.weight)
 
     def divisor(self, targets: np.ndarray) -> float:
         """What the sum of the kept rows' losses is divided by. Raises ValueError when it is 0."""

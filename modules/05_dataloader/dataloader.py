@@ -13,7 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tinytorch.tensor import Generator, Tensor
+from tinytorch.collate import stack_samples
+from tinytorch.generator import Generator
+from tinytorch.settings import integer
+from tinytorch.tensor import Tensor
 
 # %%
 rows = Tensor([[0, 1], [10, 11], [20, 21], [30, 31], [40, 41], [50, 51]])
@@ -38,18 +41,6 @@ class Dataset:
         raise TypeError(f"{type(self).__name__}: a Dataset needs a method __getitem__, one sample by its number")
 
 
-def stack_samples(values: Sequence[Any]) -> Tensor:
-    """Tensors, arrays or numbers, n of one shape, as one tensor. `(...) -> (n, ...)`
-
-    Raises ValueError when their shapes differ.
-    """
-    arrays = [value.data if isinstance(value, Tensor) else Tensor(value).data for value in values]
-    shapes = sorted({array.shape for array in arrays})
-    if len(shapes) > 1:
-        raise ValueError(f"batch: samples differ in shape: {shapes}; bring them to one shape first")
-    return Tensor.wrap(np.stack(arrays))
-
-
 # %% [markdown]
 # Here is a dataset that holds nothing at all and works out each sample when it is asked: a number and its square.
 
@@ -68,7 +59,8 @@ Squares()[7]
 # ## Gather a batch
 #
 # A batch turns samples sideways: the first parts of all of them in one tensor, the second parts in another. Write it for
-# any dataset, slow and obvious: ask for each sample, then stack. `stack_samples` makes one tensor of a column:
+# any dataset, slow and obvious: ask for each sample, then stack. `stack_samples`, from
+# the supplied `collate.py`, makes one tensor of a column:
 
 # %%
 stack_samples([7, 3, 5]), stack_samples([[1.5, 2], [3, 4]])
@@ -249,13 +241,8 @@ class DataLoader:
         self, dataset: Dataset, batch_size: int = 1, shuffle: bool = False, drop_last: bool = False, seed: int = 0
     ) -> None:
         if not isinstance(dataset, Dataset):
-            kind = type(dataset).__name__
-            raise TypeError(f"DataLoader: needs a Dataset, got {kind}; write TensorDataset(inputs, targets)")
-        if isinstance(batch_size, bool) or not isinstance(batch_size, (int, np.integer)):
-            raise TypeError(f"DataLoader: batch_size must be an integer, got {batch_size!r}")
-        if batch_size < 1:
-            raise ValueError(f"DataLoader: batch_size must be 1 or more, got {batch_size}")
-        self.dataset, self.batch_size = dataset, int(batch_size)
+            raise TypeError(f"DataLoader: needs a Dataset, got {type(dataset).__name__}; write TensorDataset(x, y)")
+        self.dataset, self.batch_size = dataset, integer("DataLoader: batch_size", batch_size, least=1)
         Generator(seed)  # a wrong seed is refused here, not at the first batch
         self.shuffle, self.drop_last, self.seed = shuffle, drop_last, seed
         self.position = 0
@@ -375,8 +362,7 @@ def locate(self: DataLoader, g: int) -> tuple[int, int]:
     if g < 0:
         raise ValueError(f"DataLoader: batches are numbered from 0, got {g}")
     if len(self) == 0:
-        settings = f"batch_size={self.batch_size}, drop_last={self.drop_last}"
-        raise ValueError(f"DataLoader: {len(self.dataset)} samples make no batch with {settings}; add samples")
+        raise ValueError(f"DataLoader: {len(self.dataset)} samples make no batch of {self.batch_size}; add samples")
     return divmod(g, len(self))
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import GELU, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
-from tinytorch.grad_mode import creation, is_grad_enabled, no_grad
+from tinytorch.grad_mode import creation, first_gradient, is_grad_enabled, no_grad
 from tinytorch.gradcheck import gradcheck
 from tinytorch.layers import Affine, Module, Parameter
 from tinytorch.losses import Abs, CrossEntropyLoss, LogisticLoss, SoftmaxCrossEntropy
@@ -428,12 +428,7 @@ def seed(self: Tensor, gradient: Any) -> np.ndarray:
     """The gradient to start from: the one given, or 1 for a single number."""
     if not self.requires_grad:
         raise RuntimeError("backward: this tensor requires no gradient; make an input with requires_grad=True")
-    if gradient is None and self.data.size != 1:
-        raise RuntimeError(f"backward: shape {self.shape} is no single number; take .sum(), or pass gradient=")
-    start = np.ones_like(self.data) if gradient is None else np.asarray(gradient, dtype=self.data.dtype)
-    if start.shape != self.data.shape:
-        raise ValueError(f"backward: gradient= has shape {start.shape}, the tensor {self.shape}; make them equal")
-    return start
+    return first_gradient(self.data, gradient)
 
 
 @patch

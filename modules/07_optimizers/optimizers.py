@@ -13,7 +13,8 @@ import numpy as np
 
 from tinytorch.generator import Generator
 from tinytorch.layers import Linear, Parameter
-from tinytorch.settings import distinct, restored, setting
+from tinytorch.memory import distinct, restored
+from tinytorch.settings import pair, setting
 
 # %%
 w = 5.0
@@ -438,9 +439,7 @@ class Adam(Optimizer):
     ) -> None:
         Optimizer.__init__(self, params, lr)
         name = type(self).__name__
-        if not isinstance(betas, (tuple, list)) or len(betas) != 2:
-            raise TypeError(f"{name}: betas must be two numbers, got {betas!r}; pass (0.9, 0.999)")
-        self.betas = setting(f"{name}: betas[0]", betas[0], 1.0), setting(f"{name}: betas[1]", betas[1], 1.0)
+        self.betas = pair(f"{name}: betas", betas, below=1.0)
         self.eps = setting(f"{name}: eps", eps)
         self.weight_decay = setting(f"{name}: weight_decay", weight_decay)
 

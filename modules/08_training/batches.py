@@ -13,7 +13,7 @@ from typing import Any
 
 from tinytorch.tensor import Tensor
 
-__all__ = ["Batches", "evaluation_pass", "position_of", "require_part", "training_pass"]
+__all__: list[str] = []  # the package hands on none of this
 
 
 @contextmanager
@@ -95,12 +95,6 @@ def position_of(loader: Any) -> int | None:
     """How many batches the loader has given since its beginning; None when it keeps no such count."""
     position = getattr(loader, "position", None)
     return position if isinstance(position, int) else None
-
-
-def require_part(name: str, part: Any, fits: bool, wanted: str) -> None:
-    """Raise TypeError that names a Trainer's part, unless it fits."""
-    if not fits:
-        raise TypeError(f"Trainer: {name} must be {wanted}, got a {type(part).__name__}")
 
 
 def _pair(batch: Any) -> tuple[Tensor, Tensor]:

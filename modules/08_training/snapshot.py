@@ -12,9 +12,10 @@ from typing import Any
 from tinytorch.batches import position_of
 from tinytorch.checkpoint import CheckpointError, require_same
 from tinytorch.generator import Generator
-from tinytorch.settings import restored, whole
+from tinytorch.memory import restored
+from tinytorch.settings import integer
 
-__all__ = ["gather", "restore"]
+__all__: list[str] = []  # the package hands on none of this
 
 
 def gather(trainer: Any) -> dict[str, Any]:
@@ -107,10 +108,10 @@ def _misfit(kind: str) -> Iterator[None]:
 def _require_values(trainer: Any, content: dict[str, Any]) -> None:
     """Counts, history, generators and the optimizer's state hold what they can hold."""
     with _misfit("corrupt"):
-        whole("epoch", content["epoch"])
-        whole("step", content["step"])
+        integer("epoch", content["epoch"])
+        integer("step", content["step"])
         if content["position"] is not None:
-            whole("position", content["position"])
+            integer("position", content["position"])
         for name, values in content["history"].items():
             if not isinstance(values, list) or not all(type(value) in (int, float, type(None)) for value in values):
                 raise TypeError(f"history: {name} must be a list of numbers")

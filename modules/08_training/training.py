@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import ReLU
-from tinytorch.batches import evaluation_pass, require_part, training_pass
+from tinytorch.batches import evaluation_pass, training_pass
 from tinytorch.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from tinytorch.dataloader import DataLoader, TensorDataset
 from tinytorch.generator import Generator
@@ -24,7 +24,8 @@ from tinytorch.grad_mode import no_grad
 from tinytorch.layers import Dropout, Linear, Module, Sequential
 from tinytorch.losses import CrossEntropyLoss, MSELoss
 from tinytorch.optimizers import SGD, Adam, Optimizer
-from tinytorch.settings import setting, whole
+from tinytorch.parts import require_parts
+from tinytorch.settings import integer, setting
 from tinytorch.snapshot import gather, restore
 from tinytorch.tensor import Tensor
 
@@ -62,7 +63,7 @@ class CosineSchedule:
 
     def __init__(self, max_lr: float, min_lr: float, total_epochs: int) -> None:
         self.max_lr, self.min_lr = setting("CosineSchedule: max_lr", max_lr), setting("CosineSchedule: min_lr", min_lr)
-        self.total_epochs = whole("CosineSchedule: total_epochs", total_epochs, least=1)
+        self.total_epochs = integer("CosineSchedule: total_epochs", total_epochs, least=1)
         if self.min_lr > self.max_lr:
             raise ValueError(f"CosineSchedule: min_lr {min_lr} is above max_lr {max_lr}; exchange them?")
 
@@ -213,13 +214,7 @@ class Trainer:
         grad_clip_norm: float | None = None,
         accuracy: Callable[[Tensor, Tensor], Any] | None = None,
     ) -> None:
-        require_part("model", model, isinstance(model, Module), "a Module")
-        require_part("optimizer", optimizer, isinstance(optimizer, Optimizer), "an Optimizer")
-        require_part("loss_fn", loss_fn, callable(loss_fn), "callable with (prediction, targets)")
-        has_rate = scheduler is None or callable(getattr(scheduler, "get_lr", None))
-        require_part("scheduler", scheduler, has_rate, "None or have a method get_lr(epoch)")
-        if grad_clip_norm is not None and not setting("Trainer: grad_clip_norm", grad_clip_norm) > 0:
-            raise ValueError("Trainer: grad_clip_norm must be above 0; pass None for no limit")
+        require_parts(model, optimizer, loss_fn, scheduler, grad_clip_norm)
         self.model, self.optimizer, self.loss_fn = model, optimizer, loss_fn
         self.scheduler, self.grad_clip_norm, self.accuracy = scheduler, grad_clip_norm, accuracy
         self.epoch, self.step = 0, 0
@@ -501,7 +496,7 @@ def train_epoch(self: Trainer, loader: Any, accumulation_steps: int = 1) -> floa
     changes. An error at batch g begins `batch g:`; model, optimizer, `step` and the loader's position are then as
     after the last whole step, and neither `epoch` nor `history` has moved.
     """
-    accumulation_steps = whole("train_epoch: accumulation_steps", accumulation_steps, least=1)
+    accumulation_steps = integer("train_epoch: accumulation_steps", accumulation_steps, least=1)
     with training_pass(self, loader, accumulation_steps) as batches:
         return self.run_epoch(batches, accumulation_steps)
 

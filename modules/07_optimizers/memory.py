@@ -1,36 +1,17 @@
-"""Checks what an optimizer is given: settings, parameters, a state. Supplied with lesson 07; trace it."""
+"""Checks what an optimizer is given: parameters, and a state. Supplied with lesson 07: trace it, don't write it."""
 
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from tinytorch.layers import Parameter
+from tinytorch.settings import integer
 
-__all__ = ["distinct", "restored", "setting", "whole"]
-
-
-def setting(name: str, value: Any, below: float = math.inf) -> float:
-    """`value` as a Python float. Raises TypeError when it is no number, ValueError unless 0 <= value < below."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-        raise TypeError(f"{name} must be a number, got {value!r}")
-    if not 0 <= value < below:
-        limit = "finite" if below == math.inf else f"below {below}"
-        raise ValueError(f"{name} must be 0 or more and {limit}, got {value}")
-    return float(value)
-
-
-def whole(name: str, value: Any, least: int = 0) -> int:
-    """`value` as a Python int. Raises TypeError when it is no integer (True is none), ValueError when under `least`."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < least:
-        raise ValueError(f"{name} must be {least} or more, got {value}")
-    return int(value)
+__all__: list[str] = []  # the package hands on none of this
 
 
 def distinct(params: Iterable[Parameter]) -> list[Parameter]:
@@ -62,7 +43,7 @@ def restored(optimizer: Any, state: dict[str, Any]) -> Any:
     for number, (memory, parameter) in enumerate(zip(state["state"], optimizer.params)):
         _require_memory(number, memory, optimizer.remembers, parameter.data)
     fresh = type(optimizer)(optimizer.params, **state["settings"])
-    fresh.step_count, fresh.state = whole(f"{name}: step_count", state["step_count"]), copy.deepcopy(state["state"])
+    fresh.step_count, fresh.state = integer(f"{name}: step_count", state["step_count"]), copy.deepcopy(state["state"])
     return fresh
 
 
@@ -77,7 +58,7 @@ def _require_memory(number: int, memory: dict[str, Any], names: tuple[str, ...],
         raise ValueError(f"parameter {number}: the state holds {sorted(memory)}, needs {sorted(names)} or nothing")
     for name, value in memory.items():
         if name == "step":
-            whole(f"parameter {number}: step", value, least=1)
+            integer(f"parameter {number}: step", value, least=1)
         elif not isinstance(value, np.ndarray):
             raise TypeError(f"parameter {number}: {name} must be an array, got {type(value).__name__}")
         elif (value.shape, value.dtype) != (weight.shape, weight.dtype):
