@@ -29,7 +29,9 @@ class Mistake:
         """The exercise's cell with the mistake in it. Raises UserError when the change does not fit exactly once."""
         count = source.count(self.old)
         if count != 1:
-            raise UserError(f"the mistake {self.says!r} of {self.exercise}: {self.old!r} occurs {count} times, not once")
+            raise UserError(
+                f"the mistake {self.says!r} of {self.exercise}: {self.old!r} occurs {count} times, not once"
+            )
         return source.replace(self.old, self.new)
 
 
