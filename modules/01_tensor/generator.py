@@ -72,18 +72,31 @@ class Generator:
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Continue from where `state_dict` stood: the next numbers are the ones that followed then.
 
-        Raises ValueError when an entry is missing or there is one too many.
+        Raises ValueError, with nothing changed, when `state` is not what `state_dict` gives.
         """
         wanted = set(self.state_dict())
         if set(state) != wanted:
             raise ValueError(f"Generator: a state has the entries {sorted(wanted)}, got {sorted(state)}")
-        words = {name: np.array(state[name], dtype=np.uint64) for name in ("counter", "key", "buffer")}
-        fresh: Any = np.random.Philox(key=0)
-        fresh.state = {
-            "bit_generator": "Philox",
-            "state": {"counter": words["counter"], "key": words["key"]},
-            "buffer": words["buffer"],
-            **{name: int(state[name]) for name in ("buffer_pos", "has_uint32", "uinteger")},
-        }
-        self.path = str(state["path"])
-        self._stream = np.random.Generator(fresh)
+        fresh = object.__new__(Generator)
+        try:
+            fresh.path, fresh._stream = str(state["path"]), _stream(state)
+        except (TypeError, ValueError, OverflowError, IndexError) as error:
+            raise ValueError(f"Generator: a state that no generator has: {error}") from error
+        if fresh.state_dict() != state:
+            raise ValueError("Generator: a state that no generator has: an entry is out of range")
+        self.path, self._stream = fresh.path, fresh._stream
+
+
+def _stream(state: dict[str, Any]) -> np.random.Generator:
+    """NumPy's generator in the given state."""
+    if not 0 <= state["buffer_pos"] <= 4:  # NumPy itself does not look, and would read beside its buffer
+        raise ValueError(f"buffer_pos is {state['buffer_pos']}, not 0 to 4")
+    words = {name: np.array(state[name], dtype=np.uint64) for name in ("counter", "key", "buffer")}
+    bits: Any = np.random.Philox(key=0)
+    bits.state = {
+        "bit_generator": "Philox",
+        "state": {"counter": words["counter"], "key": words["key"]},
+        "buffer": words["buffer"],
+        **{name: int(state[name]) for name in ("buffer_pos", "has_uint32", "uinteger")},
+    }
+    return np.random.Generator(bits)
