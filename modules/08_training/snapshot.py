@@ -115,7 +115,7 @@ def _require_values(trainer: Any, content: dict[str, Any]) -> None:
         for name, values in content["history"].items():
             if not isinstance(values, list) or not all(type(value) in (int, float, type(None)) for value in values):
                 raise TypeError(f"history: {name} must be a list of numbers")
-        for name, state in content["generators"].items():
+        for state in content["generators"].values():
             Generator(0).load_state_dict(state)
     with _misfit("optimizer"):
         restored(trainer.optimizer, content["optimizer"]["state"])
