@@ -5,7 +5,7 @@
 class CosineSchedule:
     def __init__(self, max_lr: float, min_lr: float, total_epochs: int) -> None:
         self.max_lr, self.min_lr = setting("CosineSchedule: max_lr", max_lr), setting("CosineSchedule: min_lr", min_lr)
-        self.total_epochs = whole("CosineSchedule: total_epochs", total_epochs, least=1)
+        self.total_epochs = integer("CosineSchedule: total_epochs", total_epochs, least=1)
         if self.min_lr > self.max_lr:
             raise ValueError(f"CosineSchedule: min_lr {min_lr} is above max_lr {max_lr}; exchange them?")
 
@@ -19,7 +19,7 @@ class CosineSchedule:
 class CosineSchedule:
     def __init__(self, max_lr: float, min_lr: float, total_epochs: int) -> None:
         self.max_lr, self.min_lr = setting("CosineSchedule: max_lr", max_lr), setting("CosineSchedule: min_lr", min_lr)
-        self.total_epochs = whole("CosineSchedule: total_epochs", total_epochs, least=1)
+        self.total_epochs = integer("CosineSchedule: total_epochs", total_epochs, least=1)
         if self.min_lr > self.max_lr:
             raise ValueError(f"CosineSchedule: min_lr {min_lr} is above max_lr {max_lr}; exchange them?")
 
