@@ -397,6 +397,18 @@ def linear_bounds():
     return {name: "up to 0.1" if 0.09 < size <= 0.1 else f"up to {size:.3g}" for name, size in parts.items()}
 
 
+@probe
+def sees_the_input():
+    seen, plain = [], Operation.apply
+    Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
+    x = Tensor([[1.0, 2.0, 3.0]])
+    try:
+        Linear(3, 2, rng=Generator(0))(x)
+    finally:
+        Operation.apply = plain
+    return any(each is x for each in seen)
+
+
 def test_unit_linear():
     check(linear_by_hand(True), want=[[17.0, 22.0]])
     check(linear_by_hand(False), want=[[7.0, 2.0]])
@@ -404,6 +416,7 @@ def test_unit_linear():
     check(linear_names(False), want=[("weight", (2, 3))])
     check(linear_bounds(), want={"weight": "up to 0.1", "bias": "up to 0.1"}, says="1/sqrt(100) is 0.1.")
     raises("Linear(3, 2, rng=Generator(0))(Tensor([[1.0, 2.0]]))", ValueError, match=r"\(1, 2\)")
+    check(sees_the_input(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
 test_unit_linear()
@@ -639,12 +652,25 @@ def dropped(p):
     return {"values": np.unique(y), "kept": kept, "rows differ": len(np.unique(y, axis=0)) > 1}
 
 
+@probe
+def sees_the_input():
+    seen, plain = [], Operation.apply
+    Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
+    x = Tensor([[1.0, 2.0, 3.0]])
+    try:
+        Dropout(0.5, rng=Generator(0))(x)
+    finally:
+        Operation.apply = plain
+    return any(each is x for each in seen)
+
+
 def test_unit_dropout():
     check(dropped(0.75), want={"values": [0.0, 4.0], "kept": "about 1/4", "rows differ": True})
     check("Dropout(0.75, rng=Generator(0)).eval()(Tensor([1.0, 2.0, 3.0]))", want=[1.0, 2.0, 3.0])
     check("Dropout(0.0, rng=Generator(0))(Tensor([1.0, 2.0, 3.0]))", want=[1.0, 2.0, 3.0])
     check("Dropout(1, rng=Generator(0))(Tensor([1.0, 2.0, 3.0]))", want=[0.0, 0.0, 0.0])
     raises("Dropout(1.5, rng=Generator(0))", ValueError)
+    check(sees_the_input(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
 test_unit_dropout()

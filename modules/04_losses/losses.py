@@ -91,11 +91,24 @@ class L1Loss(Loss):
 
 
 # %% check="l1" points=2
+@probe
+def sees_the_prediction():
+    seen, plain = [], Operation.apply
+    Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
+    z = Tensor([2.0, 5.0])
+    try:
+        L1Loss()(z, Tensor([1.0, 8.0]))
+    finally:
+        Operation.apply = plain
+    return any(each is z for each in seen)
+
+
 def test_unit_l1():
     check("L1Loss()(Tensor([2.0, 5.0]), Tensor([1.0, 8.0]))", want=np.float32(2.0))
     check("L1Loss()(Tensor([[2.0], [5.0], [-1.0]]), Tensor([[2], [5], [5]]))", want=np.float32(2.0))
     check("Abs()(Tensor([[3, -4]]))", want=[[3, 4]])
     raises("L1Loss()(Tensor([[1.0], [2.0]]), Tensor([1.0, 2.0]))", ValueError)
+    check(sees_the_prediction(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
 test_unit_l1()
@@ -214,12 +227,25 @@ class BCEWithLogitsLoss(Loss):
 
 
 # %% check="bce" points=3
+@probe
+def sees_the_prediction():
+    seen, plain = [], Operation.apply
+    Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
+    z = Tensor([2.0, 5.0])
+    try:
+        BCEWithLogitsLoss()(z, Tensor([1.0, 0.0]))
+    finally:
+        Operation.apply = plain
+    return any(each is z for each in seen)
+
+
 def test_unit_bce():
     check("BCEWithLogitsLoss()(Tensor([0.0, 200.0]), Tensor([1.0, 0.0]))", want=np.float32((math.log(2) + 200) / 2))
     check("BCEWithLogitsLoss()(Tensor([[0.0], [0.0]]), Tensor([[1], [0]]))", want=np.float32(math.log(2)))
     check("BCEWithLogitsLoss().correct(Tensor([2.0, -1.0, 3.0]), Tensor([1, 1, 0]))", want=(1, 3))
     check("BCEWithLogitsLoss().correct(Tensor([0.25]), Tensor([1.0]))", want=(1, 1), says="Logits, not chances.")
     raises("BCEWithLogitsLoss()(Tensor([[1.0], [2.0]]), Tensor([1.0, 0.0]))", ValueError)
+    check(sees_the_prediction(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
 test_unit_bce()
@@ -448,6 +474,18 @@ class NLLLoss(ClassLoss):
 
 
 # %% check="nll" points=3
+@probe
+def sees_the_prediction():
+    seen, plain = [], Operation.apply
+    Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
+    z = Tensor([[-1.0, -2.0]])
+    try:
+        NLLLoss()(z, Tensor([1]))
+    finally:
+        Operation.apply = plain
+    return any(each is z for each in seen)
+
+
 def test_unit_nll():
     logs = np.float32([[-1, -2, -3], [-4, -5, -6]])
     check("NLLLoss()(Tensor(a), Tensor([2, 0]))", want=np.float32(3.5), a=logs)
@@ -456,6 +494,7 @@ def test_unit_nll():
     raises("NLLLoss()(Tensor(a), Tensor([-100, -100]))", ValueError, a=logs)
     raises("NLLLoss([0, 2, 5])(Tensor(a), Tensor([0, 0]))", ValueError, a=logs)
     raises("NLLLoss()(Tensor(a), Tensor([0, 3]))", ValueError, a=logs)
+    check(sees_the_prediction(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
 test_unit_nll()
@@ -630,6 +669,18 @@ def soft_sum(self: CrossEntropyLoss, prediction: Tensor, targets: np.ndarray) ->
 
 
 # %% check="smoothing" points=3
+@probe
+def sees_the_prediction():
+    seen, plain = [], Operation.apply
+    Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
+    z = Tensor([[1.0, 2.0]])
+    try:
+        CrossEntropyLoss(label_smoothing=0.2)(z, Tensor([1]))
+    finally:
+        Operation.apply = plain
+    return any(each is z for each in seen)
+
+
 def test_unit_smoothing():
     zeros, log2 = np.zeros((1, 2), np.float32), math.log(2)
     check("CrossEntropyLoss([1, 5], 0.2).soft_sum(Tensor(z), np.array([0]))", want=np.float32(1.4 * log2), z=zeros)
@@ -638,6 +689,7 @@ def test_unit_smoothing():
     check("CrossEntropyLoss(label_smoothing=0.2)(Tensor(z), Tensor([1]))", want=want, z=sure)
     check("CrossEntropyLoss()(Tensor(z), Tensor([[0, 1]]))", want=np.float32(math.log(4)), z=sure)
     check("CrossEntropyLoss([1, 5], 0.2)(Tensor(z), Tensor([0]))", want=np.float32(1.4 * log2), z=zeros)
+    check(sees_the_prediction(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
 test_unit_smoothing()

@@ -12,10 +12,19 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import GELU, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
+from tinytorch.generator import Generator
 from tinytorch.grad_mode import creation, first_gradient, is_grad_enabled, no_grad
 from tinytorch.gradcheck import gradcheck
-from tinytorch.layers import Affine, Module, Parameter
-from tinytorch.losses import Abs, CrossEntropyLoss, LogisticLoss, SoftmaxCrossEntropy
+from tinytorch.layers import Affine, Dropout, Linear, Module, Parameter
+from tinytorch.losses import (
+    Abs,
+    BCEWithLogitsLoss,
+    CrossEntropyLoss,
+    L1Loss,
+    LogisticLoss,
+    NLLLoss,
+    SoftmaxCrossEntropy,
+)
 from tinytorch.tensor import (
     Add,
     Cast,
@@ -1080,7 +1089,7 @@ test_unit_affine_stack()
 #
 # `Abs` and `LogisticLoss` are solved: the sign, and the sigmoid minus the target.
 
-# %% twin="LogisticLoss.backward"
+# %% twin="losses"
 @patch
 def backward(self: Abs, grad: np.ndarray) -> np.ndarray:
     return grad * np.sign(self.inputs[0].data)
@@ -1134,6 +1143,39 @@ def test_unit_cross_entropy():
 
 
 test_unit_cross_entropy()
+
+# %% check="losses way back" points=1
+@probe
+def slopes_of_losses(z, y):
+    slopes = []
+    smooth = CrossEntropyLoss(label_smoothing=0.2)
+    for loss, target in ((L1Loss(), y), (BCEWithLogitsLoss(), y), (NLLLoss(), [1]), (smooth, [1])):
+        logits = Tensor(z, requires_grad=True)
+        loss(logits, Tensor(target)).backward()
+        slopes.append(logits.grad)
+    return slopes
+
+
+@probe
+def slope_of_dropout():
+    x = Tensor(np.ones((1, 40)), requires_grad=True)
+    y = Dropout(0.75, rng=Generator(0))(x)
+    y.sum().backward()
+    return [x.grad, y.data]
+
+
+def test_unit_losses_way_back():
+    lost = "The gradient got lost: compute with tensors, not with .data, in lesson 03 or 04."
+    got = slopes_of_losses(np.float32([[0, 0]]), np.float32([[-1, 1]]))
+    check(got[0], want=[[0.5, -0.5]], says=lost)
+    check(got[1], want=[[0.75, -0.25]], says=lost)
+    check(got[2], want=[[0.0, -1.0]], says=lost)
+    check(got[3], want=[[0.4, -0.4]], says=lost)
+    got = slope_of_dropout()
+    check(got[0], want=got[1], says=lost)
+
+
+test_unit_losses_way_back()
 
 # %% check="cross_entropy weighted" points=1 hidden=true
 # With class weights, ignored rows, a starting gradient other than 1, and large logits.
