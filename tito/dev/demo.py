@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     for command in ("export", "test"):
         print(_all(folder, command), flush=True)
     for milestone in course.milestones:
-        print(_tito(folder, "milestone", milestone.id), flush=True)
+        print(_tito(folder, "milestone", milestone.id).replace("plots/", f"{folder}/plots/"), flush=True)
     return 0
 
 

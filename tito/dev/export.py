@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
 def reference(course: Course) -> Path:
     """The folder build/reference, whose tinytorch is made anew from the lessons as they are now."""
     made = _kept(course, [fold_input(lesson) for lesson in course.lessons])
-    target = course.root / "build" / "reference"
+    target = _build(course) / "reference"
     if package.hashes(target / package.PACKAGE) != package.hashes(made / package.PACKAGE):
         shutil.rmtree(target, ignore_errors=True)
         shutil.copytree(made / package.PACKAGE, target / package.PACKAGE)
@@ -48,4 +48,9 @@ def fold_input(lesson: Lesson) -> FoldInput:
 
 
 def _kept(course: Course, lessons: Sequence[FoldInput]) -> Path:
-    return package.cached(course.root / "build" / "cache", lessons)
+    return package.cached(_build(course) / "cache", lessons)
+
+
+def _build(course: Course) -> Path:
+    """The checkout's folder for what is made; beside an installed course nothing is written, so that of the caller."""
+    return (course.root if course.root.name != "_course" else Path.cwd()) / "build"
