@@ -297,6 +297,20 @@ def test_the_longest_failure_keeps_to_a_screen() -> None:
     assert {"want", "got", "yours", "FAIL"} <= set(text.split())
 
 
+def test_a_cell_that_fails_before_the_checks_is_none_of_them() -> None:
+    outcomes = [Outcome("01", "imports", "", "FAIL", 1), Outcome("01", "add", "add", "not run")]
+    assert report.count(report.Result("01", "tensor", "f", outcomes)) == "0 of 1, 1 not run"
+
+
+def test_control_characters_do_not_reach_the_terminal() -> None:
+    odd = "\x1b[31mred\x00\n\n\x0b\n\u009b2J end"
+    bad = Outcome("01", "bad", "bad", "FAIL", 9, got=odd, where=("<cell 9>", 3, "\t\tx\x1b" * 40), output="\n\n" + odd)
+    said = report.text(report.Result("01", "tensor", "f", [bad]))
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", said) and r"\x1b[31mred\x00" in said
+    assert [line for line in said.splitlines() if line.split() == ["printed"]] == []
+    assert len([line for line in said.splitlines() if "yours" in line or line.endswith("...")]) == 1
+
+
 # What is changed
 
 

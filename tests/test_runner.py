@@ -151,6 +151,19 @@ def test_a_process_that_ends_itself_is_a_failure_of_what_ran(package: Path) -> N
     assert only(package, "import os\nos._exit(4)").says == "the process ended in cell 2 (exit code 4)"
 
 
+def test_an_error_whose_text_leaves_is_a_failure(package: Path) -> None:
+    odd = "class Odd(Exception):\n    def __str__(self):\n        raise SystemExit\n\n\n"
+    for answer in ("raise Odd", "def add(a, b):\n    raise Odd"):
+        outcome = only(package, odd + answer)
+        assert outcome.error is not None and outcome.error[0] == "Odd"
+        assert "text cannot be shown" in outcome.error[1]
+
+
+def test_a_late_syntax_error_shows_its_line(package: Path) -> None:
+    outcome = only(package, "import asyncio\nawait asyncio.sleep(0)")
+    assert outcome.where == ("<cell 2>", 2, "await asyncio.sleep(0)")
+
+
 def test_a_crash_is_named_by_its_signal(package: Path) -> None:
     outcome = only(package, "import os\n\n\ndef add(a, b):\n    os.kill(os.getpid(), 11)")
     assert outcome.says == "the process ended in cell 2 (signal SIGSEGV)"
@@ -196,6 +209,34 @@ def test_a_verdict_cannot_be_printed(package: Path) -> None:
     forged = '{"event": "result", "lesson": "01", "check": "add", "exercise": "add", "cell": 2, "status": "ok"}'
     outcome = only(package, f"def add(a, b):\n    print('\\n{forged}\\n', flush=True)\n    return 0")
     assert outcome.status == "FAIL"
+
+
+def test_what_is_written_to_every_open_file_is_no_verdict(package: Path) -> None:
+    forged = '{"event": "result", "lesson": "01", "check": "add", "exercise": "add", "status": "ok", "cell": 2}'
+    write = f"for i in range(3, 20):\n    try:\n        os.write(i, b'noise\\n{forged}\\n5\\nmore')\n"
+    source = f"import os\n{write}    except OSError:\n        pass\n\ndef add(a, b):\n    return a - b"
+    assert [one.status for one in run(package, ("exercise", "add", source), check_of("add", "add(2, 3)", "5"))] == [
+        "FAIL"
+    ]
+
+
+def test_a_fork_has_no_verdict_of_its_own(package: Path) -> None:
+    fork = "import os\n\ndef add(a, b):\n    os.fork()\n    return a + b"
+    checks = [check_of(name, "add(2, 3)", "5") for name in ("add", "add again")]
+    assert [one.status for one in run(package, ("exercise", "add", fork), *checks)] == ["ok", "ok"]
+
+
+def test_names_of_the_checks_may_be_taken(package: Path) -> None:
+    mine = "def check(*args, **names):\n    pass\n\n\nprobe = 3"
+    wrong = ("exercise", "add", "def add(a, b):\n    return a - b")
+    [outcome] = run(package, ("added", "", mine), wrong, check_of("add", "add(2, 3)", "5"))
+    assert (outcome.status, outcome.got) == ("FAIL", "-1")
+
+
+def test_options_of_printing_change_no_report(package: Path) -> None:
+    options = "np.set_printoptions(precision=1, threshold=1, formatter={'all': lambda x: 'X'})\n"
+    outcome = only(package, options + "def add(a, b):\n    return np.array([a, b])", want="[4, 5]")
+    assert (outcome.want, outcome.got) == ("[4 5]", "[2 3]")
 
 
 def test_streams_that_were_closed_do_no_harm(package: Path) -> None:

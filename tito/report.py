@@ -22,6 +22,9 @@ PRINTED_LINES = 3
 SAYS_LINES = 2
 COLOURS = {"ok": "32", "FAIL": "31", "todo": "33"}
 INDENT = " " * 8
+CONTROLS = {
+    i: f"\\x{i:02x}" for i in (*range(32), *range(127, 160)) if chr(i) not in "\t\n\r"
+}  # would reach the terminal
 
 
 @dataclass(frozen=True)
@@ -41,8 +44,13 @@ class Result:
         return sum(outcome.status == "ok" for outcome in self.outcomes)
 
     @property
+    def checks(self) -> int:
+        """How many there are; a cell that failed before them is none."""
+        return sum(bool(outcome.exercise) for outcome in self.outcomes)
+
+    @property
     def ok(self) -> bool:
-        """Whether all are."""
+        """Whether all outcomes are ok."""
         return self.passed == len(self.outcomes)
 
     @property
@@ -67,7 +75,7 @@ def count(result: Result) -> str:
     words = {"todo": "to do", "waits": "waiting", "not run": "not run"}
     numbers = {status: sum(outcome.status == status for outcome in result.outcomes) for status in words}
     rest = [f"{numbers[status]} {word}" for status, word in words.items() if numbers[status]]
-    return ", ".join([f"{result.passed} of {len(result.outcomes)}", *rest])
+    return ", ".join([f"{result.passed} of {result.checks}", *rest])
 
 
 def as_json(results: Iterable[Result]) -> dict[str, Any]:
@@ -143,8 +151,8 @@ def _block(failure: Outcome, room: int) -> list[str]:
         _wrap(failure.expression, width, 3),
         _labelled("want", failure.want),
         _labelled("got", failure.got if failure.got is not None else _error(failure)),
-        _labelled("yours", cut(failure.where[2], width - 6) if failure.where else None),
-        _labelled("printed", "\n".join(failure.output.splitlines()[:PRINTED_LINES])),
+        _labelled("yours", cut(_visible(failure.where[2]), width - 6) if failure.where else None),
+        _labelled("printed", "\n".join(_printed(failure.output)[:PRINTED_LINES])),
     ]
     says = _wrap(failure.says, width, SAYS_LINES)
     _shorten([*parts, says], room - 1)
@@ -174,18 +182,27 @@ def _labelled(name: str, text: str | None) -> list[str]:
 
 def _wrap(text: str | None, width: int, most: int) -> list[str]:
     """Lines that fit stay as they are and longer ones are wrapped; what is over `most` lines ends in dots."""
-    lines = [piece for line in (text or "").splitlines() for piece in _pieces(line, width)]
+    lines = [piece for line in _visible(text or "").splitlines() for piece in _pieces(line, width)]
     return lines if len(lines) <= most else [*lines[: most - 1], lines[most - 1][: width - 4] + " ..."]
 
 
+def _visible(text: str) -> str:
+    """The text with tabs as spaces, and with control characters as they are written in Python."""
+    return text.expandtabs(4).translate(CONTROLS)
+
+
+def _printed(output: str) -> list[str]:
+    """The lines that are not blank."""
+    return [line for line in _visible(output).splitlines() if line.strip()]
+
+
 def _pieces(line: str, width: int) -> list[str]:
-    line = line.expandtabs(4)
     return [line] if len(line) <= width else textwrap.wrap(line, width, break_on_hyphens=False)
 
 
 def _lesson_json(result: Result) -> dict[str, Any]:
     about = {"id": result.id, "name": result.name, "file": result.file, "ok": result.ok}
-    numbers = {"passed": result.passed, "of": len(result.outcomes), "seconds": round(result.seconds, 3)}
+    numbers = {"passed": result.passed, "of": result.checks, "seconds": round(result.seconds, 3)}
     checks = [_outcome_json(outcome) for outcome in result.outcomes]
     return {**about, **numbers, "notes": list(result.notes), "checks": checks}
 

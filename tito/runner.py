@@ -1,8 +1,9 @@
 """The child process of `tito test` and `tito export`: runs the cells of a plan and reports what happened.
 
 Begin at `main`. It reads one line of JSON from stdin (see `tito/testing.py`, which writes it), runs each lesson's
-definitions and then its checks, and sends events as lines of JSON on a private copy of stdout. Whatever the learner's
-code prints goes to another pipe, in which a mark between two events says where one ends and the next begins.
+definitions and then its checks, and sends events as lines of JSON on a private copy of stdout, each behind a mark that
+tells it from whatever else comes down that pipe. What the learner's code prints goes to another pipe, in which the same
+mark between two events says where one ends and the next begins.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ class Channel:
 
     def __init__(self, mark: str) -> None:
         self.mark = mark.encode()
+        self.process = os.getpid()
         self.parent, self.events = os.dup(0), os.dup(1)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
@@ -57,7 +59,9 @@ class Channel:
         threading.Thread(target=self._listen, args=(threading.get_ident(),), daemon=True).start()
 
     def send(self, event: Event) -> None:
-        """Send one event, and a mark behind all that was printed before it."""
+        """Send one event, and a mark behind all that was printed before it; a fork of the learner's ends here."""
+        if os.getpid() != self.process:
+            os._exit(0)
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError, AttributeError):  # the learner closed or replaced the stream
                 stream.flush()
@@ -65,7 +69,7 @@ class Channel:
         self._write(event)
 
     def _write(self, event: Event) -> None:
-        line = json.dumps(event).encode() + b"\n"
+        line = self.mark + json.dumps(event).encode() + b"\n"
         while line:
             line = line[os.write(self.events, line) :]
 
@@ -138,7 +142,7 @@ class LessonRun:
         owner = next((cell for cell in self.cells if _owns(cell, check)), check)
         verdict = self.broken.get(owner["name"])
         if verdict is None:
-            _prepare_engine(check, owner)
+            _prepare_engine(check, owner, vars(self.module))
             error = self._execute(check, owner)
             verdict = {"status": "ok"} if error is None else self._judge(error, owner)
         self._send_result(check, owner, verdict)
@@ -167,7 +171,7 @@ class LessonRun:
         origin = _origin(error)
         raised_in = self._cell_at(_raised_at(origin))
         if isinstance(origin, NotImplementedError) and raised_in and raised_in["role"] == "exercise":
-            if raised_in is owner:
+            if raised_in["name"] == owner["name"]:  # of a cell that was split, too
                 return {"status": "todo"}
             return {"status": "waits", "waits_for": raised_in["name"]}
         return {"status": "FAIL", **self._details(error, owner)}
@@ -183,7 +187,7 @@ class LessonRun:
 
     def _where(self, error: BaseException, owner: Cell) -> list[Any] | None:
         if isinstance(error, SyntaxError) and error.filename == owner["file"]:
-            return [error.filename, error.lineno, (error.text or "").strip()]
+            return [error.filename, error.lineno, linecache.getline(error.filename, error.lineno or 1).strip()]
         return self.where_in(list(traceback.walk_tb(error.__traceback__)), owner)
 
     def _cell_at(self, place: tuple[str, int]) -> Cell | None:
@@ -213,10 +217,15 @@ def _names_of(module: str) -> dict[str, Any]:
     return {name: value for name, value in vars(import_module(module)).items() if not name.startswith("__")}
 
 
-def _prepare_engine(check: Cell, owner: Cell) -> None:
-    """Tell the checks which cell they look at, and start their numbers anew."""
+def _prepare_engine(check: Cell, owner: Cell, names: dict[str, Any]) -> None:
+    """Tell the checks which cell they look at, start their numbers anew, and give them the names that they use.
+
+    A learner's own function may be called `check`.
+    """
+    from tito import notebook
     from tito.checks import draw, engine
 
+    names.update({name: getattr(notebook, name) for name in notebook.__all__})
     engine.focus = (owner["file"], owner["line"], owner["line"] + _height(owner) - 1)
     draw.reset(check["name"])
 
@@ -254,7 +263,7 @@ def _text(error: BaseException) -> str:
         return f"the process may use {MEMORY_LIMIT // 2**30} GB"
     try:
         return (error.msg if isinstance(error, SyntaxError) else str(error))[:LONGEST_TEXT]
-    except Exception:  # the learner's class may define a __str__ that fails in any way
+    except BaseException:  # the learner's class may define a __str__ that fails in any way
         return "(its text cannot be shown)"
 
 

@@ -50,7 +50,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one check (or of a cell that all checks need).
+    """What became of one check, or of a cell that all checks need: that one belongs to no exercise.
 
     status is "ok", "FAIL", "todo", "waits" or "not run"; the other fields are those of tito.checks.CheckFailed.
     """
@@ -108,11 +108,11 @@ def _path() -> list[str]:
 
 
 def _with_rest(jobs: Sequence[Job], outcomes: list[Outcome]) -> list[Outcome]:
-    """The outcomes, and behind each lesson's the checks that did not run."""
-    rest = {(outcome.lesson, outcome.check) for outcome in outcomes}
-    for job in jobs:
-        missing = [check for check in job.checks if (job.lesson, check["name"]) not in rest]
-        outcomes += [Outcome(job.lesson, check["name"], check["name"].split()[0], "not run") for check in missing]
+    """The outcomes, and behind each lesson's the checks that did not run. What is no check belongs to no exercise."""
+    checks = [(job.lesson, check["name"]) for job in jobs for check in job.checks]
+    done = {(outcome.lesson, outcome.check) for outcome in outcomes}
+    outcomes = [one if (one.lesson, one.check) in checks else replace(one, exercise="") for one in outcomes]
+    outcomes += [Outcome(*check, check[1].split()[0], "not run") for check in checks if check not in done]
     order = [job.lesson for job in jobs]
     return sorted(outcomes, key=lambda outcome: order.index(outcome.lesson))
 
@@ -171,7 +171,9 @@ class Child:
     def _read_events(self) -> None:
         with _pipe(self.process.stdout) as pipe:
             for line in pipe:
-                self.events.put(json.loads(line))
+                _, ours, event = line.rpartition(self.mark.encode())
+                if ours:  # else the learner's code wrote to all files that it found open
+                    self.events.put(json.loads(event))
         self.events.put(None)
 
     def _events_in_time(self) -> Iterator[Event]:

@@ -129,6 +129,6 @@ def _raised(error: BaseException, where: Where | None) -> Raised:
 def _words(error: BaseException) -> str:
     try:
         words = str(error)
-    except Exception:  # a __str__ of the student's that fails
+    except BaseException:  # a __str__ of the student's that fails in any way
         return "its text cannot be shown"
     return text.cut(words.encode("utf-8", "backslashreplace").decode("utf-8"), LONGEST)

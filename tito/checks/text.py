@@ -12,6 +12,7 @@ WIDTH = 70  # of a block's line: with the report's indent of 8 it ends in column
 VALUE = WIDTH - 6  # behind "want  "
 LINES = 4
 SHOWN = 60  # numbers of an array that are printed; a longer one is summed up
+OPTIONS = np.get_printoptions()  # as they were before a student's np.set_printoptions
 
 
 def brief(value: Plain) -> str:
@@ -29,7 +30,8 @@ def array(value: np.ndarray) -> str | None:
         return None
     if value.size == 0:
         return f"empty array of shape {value.shape}"
-    text = np.array2string(value, max_line_width=VALUE, precision=6, sign="-", threshold=SHOWN)
+    with np.printoptions(**OPTIONS):
+        text = np.array2string(value, max_line_width=VALUE, precision=6, sign="-", threshold=SHOWN)
     lines = text.splitlines()
     return text if len(lines) <= LINES and max(map(len, lines)) <= VALUE else None
 

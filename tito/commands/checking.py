@@ -42,7 +42,7 @@ def failed(course: Course, workspace: Workspace, result: Result, more: str = "")
 
 
 def _remember(workspace: Workspace, result: Result, digest: str) -> None:
-    found = {"passed": result.passed, "of": len(result.outcomes), "next": _first_open(result), "digest": digest}
+    found = {"passed": result.passed, "of": result.checks, "next": _first_open(result), "digest": digest}
     workspace.remember("tests", result.id, found)
 
 
