@@ -660,7 +660,9 @@ def test_ctrl_c_ends_the_run_and_its_child(session: Session) -> None:
         f"import os\nfrom pathlib import Path\n\nPath({str(pid)!r}).write_text(str(os.getpid()))\nwhile True:\n    pass"
     )
     session.write("01", norm=tells)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job starts with it ignored
     running = subprocess.Popen(_command("test"), cwd=session.folder, env=_environment(), stderr=subprocess.PIPE)
+    signal.signal(signal.SIGINT, before)
     while not (pid.exists() and pid.read_text(encoding="utf-8")):
         time.sleep(0.02)
     running.send_signal(signal.SIGINT)

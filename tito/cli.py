@@ -166,5 +166,7 @@ def _dev_commands(commands: Commands) -> None:
     check = _add(under, "check", "prove that lessons, checks and mistakes fit together", "tito.dev.check")
     check.add_argument("lesson", metavar="NN", nargs="?")
     check.add_argument("--json", action="store_true", help="for programs")
+    figures = _add(under, "figures", "draw the lessons' figures", "tito.dev.figures")
+    figures.add_argument("lesson", metavar="NN", nargs="?")
     demo = _add(under, "demo", "solve a new workspace from the first lesson to the last milestone", "tito.dev.demo")
     demo.add_argument("folder", metavar="DIR")
