@@ -180,7 +180,8 @@ def test_a_deleted_given_cell_is_the_original(notebook: Notebook, id: str) -> No
 def test_all_cells_deleted_is_a_lesson_not_begun(notebook: Notebook) -> None:
     notebook.cells.clear()
     plan = notebook.plan()
-    assert ids(plan) == IN_ORDER and len(plan.notes) == 8
+    assert ids(plan) == IN_ORDER
+    assert plan.notes == ("the file holds no cell of the lesson; put them back with: tito reset 01",)
 
 
 def test_of_two_cells_of_one_name_the_first_counts(notebook: Notebook) -> None:
@@ -190,6 +191,43 @@ def test_of_two_cells_of_one_name_the_first_counts(notebook: Notebook) -> None:
     assert ids(plan) == IN_ORDER
     assert plan.notes == ("cells 12 and 14 are both exercise Sub; the first counts",)
     assert "raise NotImplementedError" in one(plan, "exercise-Sub").source
+
+
+def test_a_cell_that_was_split_is_run_in_its_parts(notebook: Notebook) -> None:
+    at = notebook.at("exercise-Sub")
+    first = notebook.cells[at]
+    notebook.cells.insert(at + 1, {**first, "id": "f00d", "source": "class Helper:\n    pass"})
+    plan = notebook.plan()
+    assert plan.notes == ()
+    parts = [cell for cell in plan.cells if cell.id == "exercise-Sub"]
+    assert [(cell.number, cell.role, cell.name) for cell in parts] == [(12, "exercise", "Sub"), (13, "exercise", "Sub")]
+    assert ids(plan)[4:6] == ["exercise-Sub"] * 2
+
+
+def test_imports_that_lack_something_follow_the_original(notebook: Notebook) -> None:
+    notebook.write("imports", "import operator")
+    plan = notebook.plan()
+    assert [(cell.id, cell.number) for cell in plan.cells[:2]] == [("imports", 0), ("imports", 3)]
+    assert plan.notes == ("imports (cell 3) lacks some of the course's; the original runs before it",)
+
+
+def test_imports_may_grow(notebook: Notebook) -> None:
+    notebook.write("imports", "import operator\n" + "".join(notebook.cells[notebook.at("imports")]["source"]))
+    plan = notebook.plan()
+    assert ids(plan) == IN_ORDER and plan.notes == ()
+
+
+@pytest.mark.parametrize("source", ["def {}(x):\n    return x", "class {}:\n    pass", "{} = 3"])
+@pytest.mark.parametrize("name", ["Add", "Box", "patch", "list"])
+def test_a_name_that_is_taken_is_noted(notebook: Notebook, source: str, name: str) -> None:
+    notebook.add("check-Sub", source.format(name))
+    assert notebook.plan().notes == (f"cell 13 defines {name} anew; call yours something else",)
+
+
+def test_a_patch_and_an_exercises_own_names_are_not_noted(notebook: Notebook) -> None:
+    notebook.write("exercise-Sub", ANSWER + "\n\n\ndef _helper(x):\n    return x")
+    notebook.add("check-Sub", "@patch\ndef sum(self: Box):\n    return 3\n\n\nimport builtins\nmine = 3")
+    assert notebook.plan().notes == ()
 
 
 def test_a_copied_demo_is_nobodys_business(notebook: Notebook) -> None:

@@ -60,6 +60,12 @@ def same(one: str, other: str) -> bool:
     return not any(cell.error for cell in cells) and ast.dump(cells[0].tree) == ast.dump(cells[1].tree)
 
 
+def lacks(one: str, other: str) -> bool:
+    """Whether a statement of the other source is missing in the one."""
+    has, needs = ({ast.dump(node) for node in read(source).tree.body} for source in (one, other))
+    return not needs <= has
+
+
 def _parse(source: str) -> PythonCell:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a doubtful escape in a learner's string is for their kernel to mention

@@ -6,12 +6,16 @@ by their ids, so that whatever happened to one exercise, the others are tested.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import ast
+import builtins
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tito import pycell, release
 from tito.course import Lesson
+from tito.fold import imports, patches
+from tito.fold.names import bound_by
 from tito.percent import Cell
 from tito.pycell import CellError
 from tito.studentfile import StudentCell, StudentFile, read
@@ -59,24 +63,28 @@ class Plan:
 
 
 def plan(lesson: Lesson, file: StudentFile) -> Plan:
-    """What `tito test` runs of the file. Every cell of the course is there once, in course order.
+    """What `tito test` runs of the file. Every cell of the course is there, in course order.
 
-    A cell that the student added comes after the course's cell that it follows in their file.
+    A cell that the student added comes after the course's cell that it follows in their file, the rest of a cell that
+    was split after its beginning, and the course's imports before theirs if those lack something.
     """
     course = release.student_cells(lesson)
     notes: list[str] = []
     own = _own_cells(course, file, notes)
-    cells = [*_definitions(course, file, own, notes), *_added(course, file, own)]
-    cells.sort(key=lambda placed: placed[0])
+    placed = [*_definitions(course, file, own, notes), *_rests(course, file, own), *_added(course, file, own)]
+    cells = [cell for _, cell in sorted(placed, key=lambda pair: pair[0])]
+    notes += _defined_anew(course, cells)
     checks = [_check(cell, file, own, notes) for cell in course if cell.role == "check" and not cell.hidden]
-    return Plan(lesson, file.path, (*(cell for _, cell in cells), *checks), tuple(notes))
+    if not own:
+        notes = [f"the file holds no cell of the lesson; put them back with: tito reset {lesson.id}"]
+    return Plan(lesson, file.path, (*cells, *checks), tuple(notes))
 
 
 Place = tuple[int, int, int]  # the course's cell, whether it is added behind it, its number in the student's file
 
 
 def _own_cells(course: Iterable[Cell], file: StudentFile, notes: list[str]) -> dict[str, StudentCell]:
-    """The student's cell for each of the course's ids; of two the first counts."""
+    """The student's cell for each of the course's ids; of two the first counts, unless they are parts of one."""
     known = {cell.id: cell for cell in course}
     own: dict[str, StudentCell] = {}
     for cell in file.cells:
@@ -85,9 +93,23 @@ def _own_cells(course: Iterable[Cell], file: StudentFile, notes: list[str]) -> d
             continue
         if cell.id not in own:
             own[cell.id] = cell
-        elif wanted.role not in ("demo", "prose"):
+        elif wanted.role not in ("demo", "prose") and not _is_rest(cell, own[cell.id]):
             notes.append(f"cells {own[cell.id].number} and {cell.number} are both {_named(wanted)}; the first counts")
     return own
+
+
+def _is_rest(cell: StudentCell, first: StudentCell) -> bool:
+    """Whether two cells of one name, as Jupyter leaves them where a cell was split, define different things."""
+    names = _names(cell.source)
+    return cell.kind == "code" and bool(names) and not names & _names(first.source)
+
+
+def _rests(course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell]) -> Iterator[tuple[Place, PlanCell]]:
+    """What follows the first of several cells of one name."""
+    for index, cell in enumerate(course):
+        for part in file.cells if cell.role in DEFINING else ():
+            if part.id == cell.id and part is not own[cell.id] and _is_rest(part, own[cell.id]):
+                yield (index, 0, part.number), _planned(part, file, cell.role, cell.name, cell.id)
 
 
 def _definitions(
@@ -96,7 +118,11 @@ def _definitions(
     for index, cell in enumerate(course):
         if cell.role in DEFINING:
             place = (-1 if cell.role == "imports" else index, 0, 0)
-            yield place, _definition(cell, file, own.get(cell.id), notes)
+            planned = _definition(cell, file, own.get(cell.id), notes)
+            yield place, planned
+            if cell.role == "imports" and pycell.lacks(planned.source, cell.source):
+                notes.append(f"imports (cell {planned.number}) lacks some of the course's; the original runs before it")
+                yield (-2, 0, 0), _original(cell)
 
 
 def _definition(cell: Cell, file: StudentFile, own: StudentCell | None, notes: list[str]) -> PlanCell:
@@ -130,6 +156,31 @@ def _added(course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell
         free = cell.kind == "code" and cell.id not in taken and cell.source.strip() not in demos
         if free and pycell.read(cell.source).only_defines:
             yield (place, 1, cell.number), _planned(cell, file, "added", "", cell.id or f"cell-{cell.number}")
+
+
+def _defined_anew(course: Iterable[Cell], cells: Sequence[PlanCell]) -> Iterator[str]:
+    """A note on each name that the student took, although the course or Python has it."""
+    given = {cell.id: _names(cell.source, patched=False) for cell in course if cell.role in DEFINING}
+    taken = {*dir(builtins), *_imported(course), *(name for names in given.values() for name in names)}
+    for cell in cells:
+        new = _names(cell.source, patched=False) - given.get(cell.id, set()) if cell.number else set()
+        yield from (
+            f"cell {cell.number} defines {name} anew; call yours something else" for name in sorted(new & taken)
+        )
+
+
+def _names(source: str, patched: bool = True) -> set[str]:
+    """What a cell's statements define; a patched function is no name of the notebook's."""
+    body = pycell.read(source).tree.body
+    return {name for node in body if patched or not patches.decorator(node) for name in bound_by(node)}
+
+
+def _imported(course: Iterable[Cell]) -> set[str]:
+    """What the course's import cell brings."""
+    nodes = [node for cell in course if cell.role == "imports" for node in pycell.read(cell.source).tree.body]
+    return {
+        item.bound for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for item in imports.read(node)
+    }
 
 
 def _check(cell: Cell, file: StudentFile, own: dict[str, StudentCell], notes: list[str]) -> PlanCell:

@@ -34,14 +34,19 @@ class Patch:
 
 def read(statement: Statement) -> Patch | None:
     """The patch that a statement is, or None."""
-    node = statement.node
-    if not isinstance(node, Function):
+    node, found = statement.node, decorator(statement.node)
+    if not isinstance(node, Function) or found is None:
         return None
-    for decorator in node.decorator_list:
-        given = decorator.args if isinstance(decorator, ast.Call) else []
-        called = decorator.func if isinstance(decorator, ast.Call) else decorator
+    given = found.args if isinstance(found, ast.Call) else []
+    return Patch(statement, node, found, _wrapper(statement, given), _owner(statement, node))
+
+
+def decorator(node: ast.stmt) -> ast.expr | None:
+    """The `@patch` or `@patch(...)` above a function, if there is one."""
+    for found in node.decorator_list if isinstance(node, Function) else ():
+        called = found.func if isinstance(found, ast.Call) else found
         if isinstance(called, ast.Name) and called.id == "patch":
-            return Patch(statement, node, decorator, _wrapper(statement, given), _owner(statement, node))
+            return found
     return None
 
 
