@@ -168,5 +168,7 @@ def _dev_commands(commands: Commands) -> None:
     check.add_argument("--json", action="store_true", help="for programs")
     figures = _add(under, "figures", "draw the lessons' figures", "tito.dev.figures")
     figures.add_argument("lesson", metavar="NN", nargs="?")
+    measure = _add(under, "measure", "lengths and words of the lessons beside the house's limits", "tito.dev.measure")
+    measure.add_argument("lesson", metavar="NN", nargs="?")
     demo = _add(under, "demo", "solve a new workspace from the first lesson to the last milestone", "tito.dev.demo")
     demo.add_argument("folder", metavar="DIR")
