@@ -443,9 +443,44 @@ def test_a_generated_file_that_was_edited_is_kept(session: Session) -> None:
     (session.folder / "tinytorch" / "extra.py").write_text("answer = 42\n", encoding="utf-8")
     _, out, _ = session.tito("export 01")
     [backup] = (session.folder / ".tito" / "backups").iterdir()
-    assert f"you had changed tinytorch/vector.py; yours is kept: .tito/backups/{backup.name}" in out
+    assert f"tinytorch/vector.py was changed by hand; yours is kept:\n        .tito/backups/{backup.name}\n" in out
+    assert "Restart running kernels" in out and max(map(len, out.splitlines())) <= 78
     assert backup.read_text(encoding="utf-8").endswith("# mine\n")
     assert (session.folder / "tinytorch" / "extra.py").exists()
+
+
+def test_what_is_left_out_is_noted_for_its_own_lesson_and_within_a_screen(session: Session) -> None:
+    session.solve("01")
+    ours = next(cell.source for cell in session.course.lesson("01").cells() if cell.name == "norm")
+    session.write("01", norm=ours + "\n".join(f"\nprint({i})" for i in range(9)))
+    _, out, _ = session.tito("export")
+    assert out.count("  note  ") == 3 and "left out of the package: print(" in out and "(and 6 more)" in out
+    session.tito("open 02")
+    session.solve("02")
+    assert "left out" not in session.tito("export 02")[1]
+
+
+def test_what_is_left_out_may_be_why_an_export_fails(session: Session) -> None:
+    session.solve("01")
+    norm = "def _norm(self):\n    return float(np.sqrt((self.data**2).sum()))\n\n\nsetattr(Vector, 'norm', _norm)"
+    session.write("01", norm=norm)
+    code, out, _ = session.tito("export")
+    assert code == 1 and "left out of the package: setattr(Vector" in out and len(out.splitlines()) <= 15
+    norm = "@patch\ndef norm(self: Vector):\n    return float(root((self.data**2).sum()))"
+    session.write("01", norm=f"if True:\n    root = np.sqrt\n\n\n{norm}")
+    code, out, error = session.tito("export")
+    assert code == 1 and "left out of the package: if True:" in out and "norm uses root" in error
+
+
+def test_a_learners_scratch_names_may_come_again_in_the_next_lesson(session: Session) -> None:
+    for key, exercise in (("01", "norm"), ("02", None)):
+        session.tito(f"open {key}")
+        session.solve(key)
+        cells = session.course.lesson(key).cells()
+        ours = next(cell for cell in cells if cell.role == "exercise" and exercise in (None, cell.name))
+        session.write(key, **{ours.name: ours.source + "\n\n\nscratch = 3\n\n\nclass Mine:\n    pass\n"})
+        assert session.tito(f"export {key}")[0] == 0
+    assert "scratch" not in "".join(path.read_text("utf-8") for path in (session.folder / "tinytorch").glob("*.py"))
 
 
 def test_a_hint_is_for_the_file_as_it_is_now(session: Session) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +50,11 @@ def patched(*cells: str, imports: str = FROM_TENSOR, **supplied: str) -> str:
 
 
 def test_golden_package() -> None:
-    notes: list[str] = []
+    notes: dict[str, list[str]] = {}
     folded = fold(golden_lessons(), notes)
     for name, text in folded.items():
         assert text == (GOLDEN / "tinytorch" / name).read_text(encoding="utf-8"), name
-    assert notes == [
+    assert notes["shapes"] == [
         'shapes, cell 4, line 20: left out of the package: Circle("for a look")',
         'shapes, cell 4, line 21: left out of the package: for shape in "ab":',
     ]
@@ -322,6 +323,36 @@ def test_unused_additions_stay_out_and_used_ones_are_private() -> None:
         and "import" not in text.split("annotations")[1]
     )
     assert '__all__ = ["f"]' in text
+
+
+def test_what_the_course_does_not_define_is_the_students_own() -> None:
+    course = percent.read('# %% exercise="0"\ndef f():\n    return 1\n\n\ndef g():\n    return 2\n')
+    cells = lesson(
+        "one",
+        "def helper():\n    return 1\n\n\nidle = 3\n\n\ndef f():\n    return helper()",
+        added=("def g():\n    return 2",),
+    )
+    text = fold([replace(cells, course=course)])["one.py"]
+    assert '__all__ = ["f", "g"]' in text and "def helper" in text and "idle" not in text
+
+
+def test_students_may_use_a_name_of_their_own_in_every_lesson() -> None:
+    own = "class Pair:\n    pass\n\n\ndef help():\n    return Pair()"
+    one = lesson("one", "def f():\n    return help()", added=(own,))
+    two = lesson("two", "def g():\n    return help()", added=(own,))
+    three = lesson("three", "class Pair:\n    pass")
+    texts = fold([one, two, three])
+    assert all("class Pair" in texts[f"{name}.py"] for name in ("one", "two", "three"))
+    assert "from tinytorch.three import Pair" in texts["__init__.py"]
+
+
+def test_settings_of_other_packages_are_left_out() -> None:
+    notes: dict[str, list[str]] = {}
+    text = fold([lesson("one", "import sys", "sys.stdout = None\nsys.flags.x[0] = 1\nX = 1")], notes)["one.py"]
+    assert "sys" not in text and [note.split(": ")[-1] for note in notes["one"]] == [
+        "sys.stdout = None",
+        "sys.flags.x[0] = 1",
+    ]
 
 
 def test_an_added_function_may_replace_an_exported_one() -> None:

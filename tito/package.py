@@ -24,8 +24,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from tito import transaction
+from tito.course import Lesson
 from tito.errors import UserError
 from tito.fold import FoldInput, fold
+from tito.percent import Cell
 from tito.workspace import Workspace, read_json
 
 PACKAGE = transaction.FOLDER
@@ -43,10 +45,10 @@ class Commit:
     backups: Mapping[str, Path]
 
 
-def build(target: Path, lessons: Sequence[FoldInput], notes: list[str] | None = None) -> None:
+def build(target: Path, lessons: Sequence[FoldInput], notes: dict[str, list[str]] | None = None) -> None:
     """Write the folder target/tinytorch: folded lessons, supplied modules, `__init__`. Raises FoldError.
 
-    `notes` gets a line for every statement that is left out.
+    `notes` gets for each lesson a line for every statement that is left out.
     """
     texts = fold(lessons, notes)
     for lesson in lessons:
@@ -56,6 +58,18 @@ def build(target: Path, lessons: Sequence[FoldInput], notes: list[str] | None = 
         folder.mkdir(parents=True)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def fold_input(lesson: Lesson, cells: Sequence[Cell], file: str) -> FoldInput:
+    """What a lesson gives to the package by these cells, which come from `file`."""
+    title = f"Lesson {lesson.id}: {lesson.title}. Exported by tito from {file}."
+    supplied = {path.stem: path.read_text(encoding="utf-8") for path in lesson.supplied}
+    return FoldInput(lesson.name, title, cells, supplied, exported(lesson))
+
+
+def exported(lesson: Lesson) -> list[Cell]:
+    """The lesson's own cells of which the package is made."""
+    return [cell for cell in lesson.cells() if cell.exported]
 
 
 def cached(cache: Path, lessons: Sequence[FoldInput]) -> Path:
@@ -100,12 +114,13 @@ def _prune(cache: Path) -> None:
 
 def key(lessons: Sequence[FoldInput]) -> str:
     """A hash of all that a build depends on."""
-    parts = [[lesson.name, lesson.title, _cells(lesson), sorted(lesson.supplied.items())] for lesson in lessons]
+    parts = [[each.name, each.title, _cells(each), sorted(each.supplied.items())] for each in lessons]
     return hashlib.sha256(json.dumps([_code_digest(), parts]).encode("utf-8")).hexdigest()
 
 
 def _cells(lesson: FoldInput) -> list[list[object]]:
-    return [[cell.kind, cell.role, cell.marks.get("cell", cell.number), cell.source] for cell in lesson.cells]
+    cells = [*lesson.cells, *lesson.course]
+    return [[cell.kind, cell.role, cell.marks.get("cell", cell.number), cell.source] for cell in cells]
 
 
 @lru_cache(maxsize=1)

@@ -59,6 +59,11 @@ class Cell:
         return "imports" if self.marks.get("title") == "imports" else "demo"
 
     @property
+    def exported(self) -> bool:
+        """Whether the package is made of it: it holds definitions, and not demos, checks or text."""
+        return self.role in ("imports", "exercise", "twin", "supplied")
+
+    @property
     def name(self) -> str:
         """What the mark names: `matmul` for `exercise="matmul"`; empty for a cell without a named mark."""
         return str(self.marks.get(self.role) or "")

@@ -29,7 +29,10 @@ CONTROLS = {
 
 @dataclass(frozen=True)
 class Result:
-    """A lesson's test run: what was tested, its outcomes, what tito noticed in the file, and how long it took."""
+    """A lesson's test run: what was tested, its outcomes, what tito noticed in the file, and how long it took.
+
+    `intro` is a sentence that stands above the report.
+    """
 
     id: str
     name: str
@@ -37,6 +40,7 @@ class Result:
     outcomes: Sequence[Outcome]
     notes: Sequence[str] = ()
     seconds: float = 0.0
+    intro: str = ""
 
     @property
     def passed(self) -> int:
@@ -61,9 +65,10 @@ class Result:
 
 def text(result: Result, colour: bool = False) -> str:
     """The report on one lesson, without its last line."""
-    notes = _notes(result.notes, 1 if result.failures else NOTE_LINES)
-    joined = _joined(result.outcomes, colour, (3 if result.failures else 9) - len(notes))
-    lines = [f"{result.id} {result.name}   {result.file}", *notes, *joined]
+    noted = notes(result.notes, 1 if result.failures else NOTE_LINES)
+    joined = _joined(result.outcomes, colour, (3 if result.failures else 9) - len(noted))
+    intro = [cut(result.intro)] if result.intro else []
+    lines = [*intro, f"{result.id} {result.name}   {result.file}", *noted, *joined]
     room = FAILURE_LINES - len(lines) - 2  # a blank line and the last line follow
     for failure in result.failures:
         lines += _failure(failure, room, colour)
@@ -103,10 +108,11 @@ def cut(line: str, width: int = WIDTH) -> str:
     return line if len(line) <= width else line[: width - 4] + " ..."
 
 
-def _notes(notes: Sequence[str], most: int) -> list[str]:
-    lines = [cut(f"  note  {note}") for note in notes]
-    more = len(notes) - most
-    return lines if more <= 0 else [*lines[: most - 1], cut(f"  note  {notes[most - 1]}", 60) + f" (and {more} more)"]
+def notes(said: Sequence[str], most: int = NOTE_LINES) -> list[str]:
+    """A line for each note; where there are more, the last line says how many."""
+    lines = [cut(f"  note  {note}") for note in said]
+    more = len(said) - most
+    return lines if more <= 0 else [*lines[: most - 1], cut(f"  note  {said[most - 1]}", 60) + f" (and {more} more)"]
 
 
 def _joined(outcomes: Sequence[Outcome], colour: bool, room: int) -> list[str]:

@@ -35,9 +35,13 @@ def main() -> None:
     sys.path[:] = [plan["package"], *sys.path, *(path for path in plan["path"] if path not in sys.path)]
     sys.dont_write_bytecode = True
     _limit_memory()
+    runs = []
     for lesson in plan["lessons"]:
-        if not LessonRun(lesson, channel, plan["keep_going"]).run():
+        runs.append(LessonRun(lesson, channel, plan["keep_going"]))
+        if not runs[-1].run():
             break
+    for run in runs:
+        run.observe()
     channel.send({"event": "done"})
     os._exit(0)
 
@@ -92,6 +96,7 @@ class LessonRun:
         self.channel = channel
         self.keep_going = keep_going
         self.broken: dict[str, Event] = {}
+        self.failing: Cell | None = None  # the first exercise of which a check failed
         self.module = ModuleType("__main__")
         sys.modules["__main__"] = self.module  # dataclasses and annotations look names up there
 
@@ -102,6 +107,27 @@ class LessonRun:
         definitions = [cell for cell in self.cells if cell["role"] != "check"]
         steps = (self._every(self._define, definitions), self._take_exported, self._every(self._check, self.checks))
         return all(step() for step in steps)
+
+    def observe(self) -> None:
+        """Run all checks of the first exercise that failed once more, each to its end, and send what came out.
+
+        What failed after it may have failed because of it.
+        """
+        owner = self.failing
+        if owner is None or owner["name"] in self.broken or owner["role"] != "exercise":
+            return
+        self.channel.send({"event": "observing"})
+        sys.modules["__main__"] = self.module
+        seen = [entry for check in self.checks if _owns(owner, check) for entry in self._seen(check, owner)]
+        about = {"lesson": self.lesson["id"], "exercise": owner["name"]}
+        self.channel.send({"event": "observed", **about, "seen": seen})
+
+    def _seen(self, check: Cell, owner: Cell) -> list[list[Any]]:
+        from tito.checks.observe import observe
+
+        _prepare_engine(check, owner, vars(self.module))
+        code = _compiled(check)
+        return [[check["name"], *entry] for entry in observe(lambda: exec(code, vars(self.module)))]
 
     def where_in(self, frames: Sequence[tuple[FrameType, int]], owner: Cell | None = None) -> list[Any] | None:
         """File, line and text of the learner's own line: the deepest in the owner's cell, else in any other."""
@@ -145,6 +171,8 @@ class LessonRun:
             _prepare_engine(check, owner, vars(self.module))
             error = self._execute(check, owner)
             verdict = {"status": "ok"} if error is None else self._judge(error, owner)
+        if verdict["status"] == "FAIL" and self.failing is None:
+            self.failing = owner
         self._send_result(check, owner, verdict)
         return bool(verdict["status"] != "FAIL")
 
@@ -187,7 +215,7 @@ class LessonRun:
 
     def _where(self, error: BaseException, owner: Cell) -> list[Any] | None:
         if isinstance(error, SyntaxError) and error.filename == owner["file"]:
-            return [error.filename, error.lineno, linecache.getline(error.filename, error.lineno or 1).strip()]
+            return [owner["file"], error.lineno, linecache.getline(owner["file"], error.lineno or 1).strip()]
         return self.where_in(list(traceback.walk_tb(error.__traceback__)), owner)
 
     def _cell_at(self, place: tuple[str, int]) -> Cell | None:

@@ -22,8 +22,6 @@ from tito.studentfile import StudentCell, StudentFile, read
 
 __all__ = ["Plan", "PlanCell", "StudentCell", "StudentFile", "plan", "read"]
 
-DEFINING = ("imports", "exercise", "twin", "supplied")
-
 
 @dataclass(frozen=True)
 class PlanCell:
@@ -107,7 +105,7 @@ def _is_rest(cell: StudentCell, first: StudentCell) -> bool:
 def _rests(course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell]) -> Iterator[tuple[Place, PlanCell]]:
     """What follows the first of several cells of one name."""
     for index, cell in enumerate(course):
-        for part in file.cells if cell.role in DEFINING else ():
+        for part in file.cells if cell.exported else ():
             if part.id == cell.id and part is not own[cell.id] and _is_rest(part, own[cell.id]):
                 yield (index, 0, part.number), _planned(part, file, cell.role, cell.name, cell.id)
 
@@ -116,7 +114,7 @@ def _definitions(
     course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell], notes: list[str]
 ) -> Iterator[tuple[Place, PlanCell]]:
     for index, cell in enumerate(course):
-        if cell.role in DEFINING:
+        if cell.exported:
             place = (-1 if cell.role == "imports" else index, 0, 0)
             planned = _definition(cell, file, own.get(cell.id), notes)
             yield place, planned
@@ -160,7 +158,7 @@ def _added(course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell
 
 def _defined_anew(course: Iterable[Cell], cells: Sequence[PlanCell]) -> Iterator[str]:
     """A note on each name that the student took, although the course or Python has it."""
-    given = {cell.id: _names(cell.source, patched=False) for cell in course if cell.role in DEFINING}
+    given = {cell.id: _names(cell.source, patched=False) for cell in course if cell.exported}
     taken = {*dir(builtins), *_imported(course), *(name for names in given.values() for name in names)}
     for cell in cells:
         new = _names(cell.source, patched=False) - given.get(cell.id, set()) if cell.number else set()

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
-from tito import package, report, student, testing
+from tito import diagnosis, package, report, student, testing
 from tito.commands.common import digest_of, require
 from tito.commands.lessons import fold_input, job_of, stored_input
 from tito.course import Course, Lesson
 from tito.report import Result
 from tito.student import Plan
+from tito.testing import Outcome
 from tito.workspace import Workspace
 
 
@@ -26,7 +28,7 @@ def check_lesson(
     build = [*(stored_input(workspace, need) for need in needs), own]
     folder = package.cached(workspace.private / "cache", build)
     began = time.perf_counter()
-    outcomes = testing.run([job_of(plan)], folder, keep_going=keep_going)
+    outcomes = [_named(lesson, one) for one in testing.run([job_of(plan)], folder, keep_going=keep_going)]
     seconds = time.perf_counter() - began
     result = Result(lesson.id, lesson.name, workspace.shown(path), outcomes, plan.notes, seconds)
     _remember(workspace, result, digest)
@@ -39,6 +41,13 @@ def failed(course: Course, workspace: Workspace, result: Result, more: str = "")
     hint = "tito hint" if result.id == current else f"tito hint {result.id}"
     text = report.text(result, report.wants_colour(sys.stdout))
     return f"{text}\n\n{report.count(result)}.{more}  Stuck?  {hint}"
+
+
+def _named(lesson: Lesson, outcome: Outcome) -> Outcome:
+    """The outcome with the known mistake that it looks like."""
+    if not outcome.seen:
+        return outcome
+    return replace(outcome, looks_like=diagnosis.looks_like(lesson, outcome.exercise, outcome.seen))
 
 
 def _remember(workspace: Workspace, result: Result, digest: str) -> None:

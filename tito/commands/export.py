@@ -6,6 +6,7 @@ import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tito import package, percent, report, testing
@@ -20,7 +21,7 @@ from tito.report import Result
 from tito.workspace import Workspace
 
 GLUE = "\xa0"  # where no line ends
-KEPT = "  Your package is as it was."
+KEPT = "  Not exported."
 
 
 def run(args: Namespace, course: Course) -> int:
@@ -29,11 +30,11 @@ def run(args: Namespace, course: Course) -> int:
     with workspace.locked():
         package.recover(workspace)
         lessons = _opened(course, workspace) if args.all else [chosen(args.lesson, course, workspace)]
-        before = package.manifest(workspace)
+        before = package.hashes(workspace.package)
         for lesson in lessons:
             if not _export(course, workspace, lesson):
                 return NOT_YET
-    if package.manifest(workspace) != before:
+    if package.hashes(workspace.package) != before:
         print("Restart running kernels: they still hold the package as it was.")
     for line in _after(course, workspace, lessons):
         print(line)
@@ -55,22 +56,27 @@ def _export(course: Course, workspace: Workspace, lesson: Lesson) -> bool:
         return False
     lessons = [each for each in course.lessons if each == lesson or workspace.exported(each)]
     inputs = [present_input(workspace, plan) if each == lesson else stored_input(workspace, each) for each in lessons]
-    notes: list[str] = []
     with package.staging(workspace) as folder:
-        _build(folder, inputs, notes, lesson)
+        notes = _build(folder, inputs, lesson)
         broken = _broken(course, folder, lessons)
         if broken:
-            print(f"{result.file} is ok, but not the package built from it:\n{failed(course, workspace, broken, KEPT)}")
+            intro = f"{result.file} is ok, but not the package built from it:"
+            print(failed(course, workspace, replace(broken, notes=notes, intro=intro), KEPT))
             return False
         done = package.commit(workspace, folder, {workspace.snapshot(lesson).name: percent.write(exported_cells(plan))})
     _print_done(workspace, result, done, notes)
     return True
 
 
-def _build(folder: Path, inputs: Sequence[FoldInput], notes: list[str], lesson: Lesson) -> None:
+def _build(folder: Path, inputs: Sequence[FoldInput], lesson: Lesson) -> list[str]:
+    """Build the package; what is left out of this lesson, which may be why the rest cannot be built."""
+    notes: dict[str, list[str]] = {}
     try:
         package.build(folder, inputs, notes)
+        return notes.get(lesson.name, [])
     except FoldError as error:
+        for line in report.notes(notes.get(lesson.name, [])):
+            print(line)
         raise UserError(f"{error.message}, then repeat: tito export {lesson.id}", NOT_YET) from None
 
 
@@ -90,10 +96,11 @@ def _print_done(workspace: Workspace, result: Result, done: Commit, notes: list[
     tested = f"{result.id} {result.name}: {report.count(result)} in {result.seconds:.1f} s."
     said = f"{tested}  {_wrote(workspace, done, result)}"
     print(textwrap.fill(said, report.WIDTH, subsequent_indent="  ").replace(GLUE, " "), flush=True)
-    for note in notes:
-        print(report.cut(f"  note  {note}"))
+    for line in report.notes(notes):
+        print(line)
     for name, backup in done.backups.items():
-        print(f"  note  you had changed tinytorch/{name}; yours is kept: {workspace.shown(backup)}")
+        print(f"  note  tinytorch/{name} was changed by hand; yours is kept:")
+        print(f"{report.INDENT}{workspace.shown(backup)}")
 
 
 def _wrote(workspace: Workspace, done: Commit, result: Result) -> str:

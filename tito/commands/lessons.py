@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import astuple
 from typing import Any
 
-from tito import percent, release
+from tito import package, percent, release
 from tito.course import Course, Lesson
 from tito.fold import FoldInput
 from tito.percent import Cell
@@ -27,11 +27,8 @@ def present_input(workspace: Workspace, plan: Plan) -> FoldInput:
 
 
 def fold_input(workspace: Workspace, lesson: Lesson, cells: Sequence[Cell]) -> FoldInput:
-    """These cells and the lesson's supplied modules."""
-    file = workspace.shown(workspace.file_of(lesson))
-    title = f"Lesson {lesson.id}: {lesson.title}. Exported by tito from {file}."
-    supplied = {path.stem: path.read_text(encoding="utf-8") for path in lesson.supplied}
-    return FoldInput(lesson.name, title, cells, supplied)
+    """These cells of the learner's, and the lesson's supplied modules."""
+    return package.fold_input(lesson, cells, workspace.shown(workspace.file_of(lesson)))
 
 
 def exported_cells(plan: Plan) -> list[Cell]:

@@ -12,7 +12,6 @@ from tito.commands.common import enter
 from tito.commands.open import first_state
 from tito.course import Course, Lesson
 from tito.errors import UserError
-from tito.student import DEFINING
 from tito.studentfile import StudentCell
 from tito.workspace import write_text
 
@@ -34,7 +33,7 @@ def run(args: Namespace, course: Course) -> int:
 
 def _with_stub(path: Path, lesson: Lesson, exercise: str) -> str:
     """The file's text with the first state of one exercise, or of another cell of the lesson, in its cell."""
-    cells = [cell for cell in release.student_cells(lesson) if cell.role in DEFINING]
+    cells = [cell for cell in release.student_cells(lesson) if cell.exported]
     stubs = {cell.name or cell.id: cell for cell in cells}
     if exercise not in stubs:
         names = ", ".join(cell.name for cell in cells if cell.role == "exercise")

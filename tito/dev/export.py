@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tito import package
 from tito.course import Course, Lesson
-from tito.dev.jobs import EXPORTED
 from tito.fold import FoldInput
 
 
@@ -41,10 +40,7 @@ def needs_of(course: Course, lesson: Lesson) -> Path:
 
 def fold_input(lesson: Lesson) -> FoldInput:
     """The lesson with its solutions, for the exporter."""
-    cells = [cell for cell in lesson.cells() if cell.role in EXPORTED]
-    supplied = {path.stem: path.read_text(encoding="utf-8") for path in lesson.supplied}
-    title = f"Lesson {lesson.id}: {lesson.title}. Exported by tito from modules/{lesson.stem}.ipynb."
-    return FoldInput(lesson.name, title, cells, supplied)
+    return package.fold_input(lesson, package.exported(lesson), f"modules/{lesson.stem}.ipynb")
 
 
 def _kept(course: Course, lessons: Sequence[FoldInput]) -> Path:

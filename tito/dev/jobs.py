@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tito import package
 from tito.course import Lesson
 from tito.percent import Cell
 from tito.testing import Job
 
-EXPORTED = ("imports", "exercise", "twin", "supplied")
-
 
 def solved(lesson: Lesson, changed: Mapping[str, str] | None = None) -> Job:
     """The lesson with its solutions, all its checks, and other text for the exercises named in `changed`."""
-    cells = [cell for cell in lesson.cells() if cell.role in EXPORTED]
-    return Job(lesson.id, [*(_as_dict(cell, changed or {}) for cell in cells), *_checks(lesson)])
+    cells = [_as_dict(cell, changed or {}) for cell in package.exported(lesson)]
+    return Job(lesson.id, [*cells, *_checks(lesson)])
 
 
 def exported(lesson: Lesson) -> Job:

@@ -22,13 +22,13 @@ __all__ = ["FoldError", "FoldInput", "fold"]
 INIT_TITLE = "What the exported lessons define."
 
 
-def fold(lessons: Sequence[FoldInput], notes: list[str] | None = None) -> dict[str, str]:
+def fold(lessons: Sequence[FoldInput], notes: dict[str, list[str]] | None = None) -> dict[str, str]:
     """Lessons in course order -> file name -> text, `__init__.py` included, supplied files left out.
 
-    `notes`, where given, gets a line for every statement that is no import, definition or assignment.
+    `notes`, where given, gets for each lesson a line for every statement that is no import, definition or assignment.
     Raises FoldError, which names lesson, cell, line and name, where the package would not work as the notebooks did.
     """
-    package = Package([] if notes is None else notes)
+    package = Package({} if notes is None else notes)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a doubtful escape in a student's string is shown when the cell runs
         for lesson in lessons:

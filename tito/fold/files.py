@@ -7,6 +7,7 @@ import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tito import pycell
 from tito.fold import imports, parts, patches
 from tito.fold.imports import PACKAGE, Import
 from tito.fold.names import bound_by
@@ -23,21 +24,33 @@ class FoldInput:
     """What a lesson gives to the package: its exported cells, and the text of its supplied modules by name.
 
     `title` is the first line of the exported file. A cell's number is its mark `cell`, else its place in its file.
-    Cells whose role is not imports, exercise, twin or supplied are the student's own.
+    `course` are the cells as the course has them: a name that none of them defines is the student's own, exported where
+    something uses it, and offered to nobody. Without them, that holds for cells whose role is not imports, exercise,
+    twin or supplied.
     """
 
     name: str
     title: str
     cells: Sequence[Cell]
     supplied: Mapping[str, str] = field(default_factory=dict)
+    course: Sequence[Cell] = ()
+
+    def names(self) -> set[str]:
+        """What the course's cells define."""
+        nodes = (node for cell in self.course for node in pycell.read(cell.source).tree.body)
+        return {name for node in nodes for name in bound_by(node)}
 
 
 @dataclass
 class File:
-    """One file of the package. `handed` are the imports that it hands on, from its lesson's supplied modules."""
+    """One file of the package. `handed` are the imports that it hands on, from its lesson's supplied modules.
+
+    `course` are the names that the lesson itself defines.
+    """
 
     name: str
     title: str
+    course: set[str] = field(default_factory=set)
     imports: dict[str, Import] = field(default_factory=dict)
     handed: list[Import] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
@@ -71,9 +84,9 @@ class File:
 
 
 class Package:
-    """All files so far. `note` collects one line for every statement that is left out."""
+    """All files so far. `notes` collects, by lesson, one line for every statement that is left out."""
 
-    def __init__(self, notes: list[str]) -> None:
+    def __init__(self, notes: dict[str, list[str]]) -> None:
         self.files: dict[str, File] = {}
         self.supplied: dict[str, str] = {}
         self.homes: dict[str, str] = {}  # public name -> the module that defines it
@@ -81,7 +94,7 @@ class Package:
 
     def add(self, lesson: FoldInput) -> None:
         """Sort one lesson's statements into the files. Raises FoldError."""
-        file = self.files[lesson.name] = File(lesson.name, lesson.title)
+        file = self.files[lesson.name] = File(lesson.name, lesson.title, lesson.names())
         for module, source in lesson.supplied.items():
             self._supply(file, module, source)
         for cell in lesson.cells:
@@ -103,6 +116,8 @@ class Package:
         if patch:
             owner = self._owner(file, statement, patch.owner)
             owner.put(patch.member(owner))
+        elif attribute and self._is_foreign(file, patches.owner_name(attribute)):
+            self._leave_out(statement)
         elif attribute:
             owner = self._owner(file, statement, patches.owner_name(attribute))
             owner.put(patches.attribute(statement, attribute, owner))
@@ -122,6 +137,10 @@ class Package:
                 return target
         return None
 
+    def _is_foreign(self, file: File, name: str) -> bool:
+        """Whether a name is imported from elsewhere, as in `plt.rcParams["figure.dpi"] = 100`."""
+        return name in file.imports and file.imports[name].root != PACKAGE
+
     def _owner(self, file: File, statement: Statement, name: str) -> ClassPart:
         """The class that a patch means, in whatever file it stands."""
         item = file.imports.get(name)
@@ -137,22 +156,26 @@ class Package:
     def _define(self, file: File, statement: Statement) -> None:
         """Add a part; a function that comes again replaces the first."""
         part = parts.from_statement(statement)
+        if file.course and part.names:
+            part.added = file.course.isdisjoint(part.names)
         old = file.defined().get(part.name)
         if isinstance(part, ClassPart):
-            self._refuse_second_class(part, statement)
+            self._refuse_second_class(file, part, statement)
         for name in part.names:
             file.imports.pop(name, None)
-            self.homes.setdefault(name, file.name)
+            if not part.added:
+                self.homes.setdefault(name, file.name)
         if old is not None and old.names == part.names and part.kind == old.kind == "def":
             part.added = part.added and old.added
             file.parts[file.parts.index(old)] = part
         else:
             file.parts.append(part)
 
-    def _refuse_second_class(self, part: ClassPart, statement: Statement) -> None:
+    def _refuse_second_class(self, own: File, part: ClassPart, statement: Statement) -> None:
+        """A class of the course's is defined once; the student's own may share names between lessons."""
         for file in self.files.values():
             old = file.defined().get(part.name)
-            if old is not None:
+            if old is not None and (file is own or not old.added):
                 where = f"cell {old.origin.cell} of {file.name}"
                 why = f"class {part.name} is defined in {where} already; patch that one, or choose another name"
                 raise statement.refuse(part.name, why)
@@ -180,7 +203,8 @@ class Package:
     def _leave_out(self, statement: Statement) -> None:
         first = statement.lines[statement.node.lineno - 1].strip()
         line = statement.line + statement.node.lineno
-        self.notes.append(f"{statement.lesson}, cell {statement.cell}, line {line}: left out of the package: {first}")
+        note = f"{statement.lesson}, cell {statement.cell}, line {line}: left out of the package: {first}"
+        self.notes.setdefault(statement.lesson, []).append(note)
 
 
 def public_names(source: str) -> list[str]:

@@ -12,8 +12,6 @@ from tito.fold import text
 from tito.percent import Cell
 from tito.pycell import CellError, PythonCell
 
-EXPORTED_ROLES = ("imports", "exercise", "twin", "supplied")
-
 
 class FoldError(UserError):
     """A text that cannot become part of the package: which lesson, cell, line and name, and what to do."""
@@ -55,7 +53,7 @@ def read(cell: Cell, lesson: str) -> list[Statement]:
         why = f"{error.text} is no Python ({error.message}); mend the cell first"
         raise FoldError(lesson, number, error.line, error.text, why)
     lines = [_kept(*pair) for pair in zip(source.split("\n"), python.source.split("\n"), strict=True)]
-    added = cell.role not in EXPORTED_ROLES
+    added = not cell.exported
     chunks = text.split(lines, ast.parse("\n".join(lines)).body)
     return [Statement(lesson, number, added, c.apart, c.line, tuple(c.text), _parse(c.text)) for c in chunks]
 
