@@ -1,12 +1,14 @@
 # %% [markdown]
 # # 05 Data loading
 #
-# Training looks at a few samples at a time, in a new order each time round. Three of six samples, picked by one index:
+# A training run sees its data a few samples at a time, and their order decides what comes out. Here are a thousand
+# targets, zeros first and then ones, as a file often has them:
 
 # %% imports
 from tito.notebook import check, draw, patch, probe, raises
 from collections.abc import Iterator, Sequence
 from functools import partial
+from time import perf_counter
 from timeit import timeit
 import tracemalloc
 from typing import Any
@@ -19,13 +21,48 @@ from tinytorch.settings import integer
 from tinytorch.tensor import Tensor
 
 # %%
-rows = Tensor([[0, 1], [10, 11], [20, 21], [30, 31], [40, 41], [50, 51]])
-rows[np.array([4, 0, 3])]
+targets = np.repeat([0.0, 1.0], 500)  # (N,)
+float(targets.mean())
 
 # %% [markdown]
-# That is a batch: rows 4, 0 and 3, copied out by NumPy in one go. In this lesson you build what decides which rows, so
-# that every sample comes once an epoch, in an order that you can have again tomorrow.
+# The smallest model of these targets is one number. It starts at the right answer, 0.5, and every batch of 100 pulls it
+# part of the way to the batch's own mean. Once through the data, in the file's order and in a drawn one:
+
+# %%
+def learn(order: np.ndarray) -> float:
+    w = 0.5
+    for start in range(0, 1000, 100):
+        w += 0.3 * float(targets[order[start : start + 100]].mean() - w)
+    return round(w, 2)
+
+
+learn(np.arange(1000)), learn(Generator(0).permutation(1000))
+
+# %% [markdown]
+# In the file's order the model ends at 0.85: ones came last, and the zeros are forgotten. In a drawn order the same
+# model, on the same data, stays near 0.5.
 #
+# ![In the file's order the learned number swings between the classes; in a drawn order it stays near one half](figures/05_order.svg)
+
+# %% [markdown]
+# In this lesson you build a loader. It gives every sample once an epoch (one time through the data), a batch at a time,
+# in a new order each epoch, and any of it can be had again tomorrow.
+
+# %% [markdown]
+# ## A batch is rows, picked by number
+#
+# The first idea is NumPy's: an array of row numbers, used as an index, picks those rows.
+
+# %%
+rows = Tensor([[0, 1], [10, 11], [20, 21], [30, 31], [40, 41], [50, 51]])  # (N, D)
+rows[np.array([4, 0, 3])]  # (B, D)
+
+# %% [markdown]
+# Rows 4, 0 and 3, in that order. A batch is such a tensor: B rows of the N there are.
+#
+# ![Row numbers 4, 0 and 3 pick three of six rows, in that order](figures/05_gather.svg)
+
+# %% [markdown]
 # ## Samples by number
 #
 # A dataset knows how many samples it has and gives sample `i`: two methods, which a subclass writes. Supplied:
@@ -42,7 +79,7 @@ class Dataset:
 
 
 # %% [markdown]
-# Here is a dataset that holds nothing at all and works out each sample when it is asked: a number and its square.
+# Here is a dataset that holds nothing and works out each sample when it is asked: a number and its square.
 
 # %%
 class Squares(Dataset):
@@ -56,16 +93,33 @@ class Squares(Dataset):
 Squares()[7]
 
 # %% [markdown]
-# ## Gather a batch
-#
-# A batch turns samples sideways: the first parts of all of them in one tensor, the second parts in another. Write it for
-# any dataset, slow and obvious: ask for each sample, then stack. `stack_samples`, from
-# the supplied `collate.py`, makes one tensor of a column:
-
-# %%
-stack_samples([7, 3, 5]), stack_samples([[1.5, 2], [3, 4]])
+# Whoever uses a dataset asks these two questions and no other, so files, tables and formulas all serve.
 
 # %% [markdown]
+# ## Gather a batch
+#
+# A batch turns samples sideways: from a list of pairs to a pair of lists. Three samples, one after the other:
+
+# %%
+samples = [Squares()[i] for i in (7, 3, 5)]
+samples
+
+# %% [markdown]
+# `zip(*samples)` hands every sample to `zip`, which takes the first parts of all, then the second parts:
+
+# %%
+list(zip(*samples))
+
+# %% [markdown]
+# Each of those columns becomes a tensor. `stack_samples`, from the supplied `collate.py`, makes one of numbers, lists
+# or tensors that share a shape. The second column, solved:
+
+# %%
+stack_samples([square for _, square in samples])  # (B,)
+
+# %% [markdown]
+# Now write it for any dataset and any number of parts, slow and obvious: ask for each sample, then stack the columns.
+#
 # **Shapes** samples `((D,), ())`, B of them, give `((B, D), (B,))`
 #
 # **By hand** samples 7 and 3 of Squares are (7, 49) and (3, 9); the batch is `[7 3]` and `[49 9]`.
@@ -132,13 +186,34 @@ test_unit_gather_asks()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** the same is `default_collate([dataset[i] for i in indices])`; it gives a list where ours gives a tuple, and takes dicts and strings too.
+# **In PyTorch** the same step is called collating; it gives a list of the parts where ours gives a tuple:
+#
+# ```python oracle
+# from torch.utils.data import default_collate
+# batch = default_collate([(7, 49), (3, 9)])
+# type(batch) is list and [part.tolist() for part in batch] == [[7, 3], [49, 9]]
+# ```
 
 # %% [markdown]
 # ## All samples in memory
 #
-# Most data of this course fits in memory as whole tensors, one row a sample. Then a batch needs no loop: one index
-# operation on each tensor, as in the first cell.
+# Most data of this course fit in memory as whole tensors, one row a sample. Then no loop is needed: a tensor takes an
+# integer, a slice or many row numbers as its index. The index of a dataset of one tensor, solved:
+
+# %%
+class Rows(Dataset):
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor = tensor
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return (self.tensor[index],)
+
+
+Rows(rows)[2], Rows(rows)[[4, 0, 3]]
+
+# %% [markdown]
+# One sample is a row, three are a batch, by the same line. Now for several tensors that belong together row by row,
+# such as inputs and targets.
 #
 # **Shapes** tensors `(N, ...)` and `(N, ...)`; `dataset[i]` drops the first dimension, `dataset[[4, 0, 3]]` makes it 3
 #
@@ -222,7 +297,32 @@ test_unit_tensor_dataset_batches()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `TensorDataset(x, y)[2]` is the same; tensors of differing first sizes raise AssertionError there, ours ValueError.
+# **In PyTorch** the class has the same name; tensors of unlike first sizes raise AssertionError there, ValueError here:
+#
+# ```python oracle
+# from torch.utils.data import TensorDataset
+# x, y = torch.tensor([[0, 1], [10, 11], [20, 21]]), torch.tensor([5.0, 6.0, 7.0])
+# [part.tolist() for part in TensorDataset(x, y)[2]] == [[20, 21], 7.0]
+# ```
+
+# %% [markdown]
+# Sizes that differ are refused where the mistake was made, and not three cells later:
+
+# %%
+try:
+    TensorDataset(rows, Tensor([5, 6, 7]))
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# The slow way is still there under its own name, `Dataset.gather`. Both give the same batch:
+
+# %%
+pairs = TensorDataset(rows, Tensor([100, 101, 102, 103, 104, 105]))
+Dataset.gather(pairs, np.array([4, 0, 3])), pairs.gather(np.array([4, 0, 3]))
+
+# %% [markdown]
+# Which is faster, and by how much, is measured below.
 
 # %% [markdown]
 # ## The loader and its length
@@ -249,8 +349,13 @@ class DataLoader:
 
 
 # %% [markdown]
-# How many batches does an epoch have? Samples seldom divide evenly: the last batch is short, unless `drop_last`
-# leaves it out.
+# Samples seldom divide evenly into batches. Seven samples, three at a time:
+
+# %%
+divmod(7, 3)
+
+# %% [markdown]
+# Two whole batches and one sample over. It makes a short last batch, unless `drop_last` leaves it out.
 #
 # **Shapes** `N samples, batches of B -> one integer`
 #
@@ -277,19 +382,45 @@ def test_unit_length():
 test_unit_length()
 
 # %% [markdown]
-# **In PyTorch** `len(loader)` is the same for a dataset of known length; for a stream without one it is an error there.
+# **In PyTorch** `len` is the same where the length is known; for a stream, which has none, it is a TypeError there:
+#
+# ```python oracle
+# from torch.utils.data import DataLoader
+# len(DataLoader(range(7), batch_size=3)) == 3 and len(DataLoader(range(7), batch_size=3, drop_last=True)) == 2
+# ```
 
 # %% [markdown]
 # ## An order for each epoch
 #
-# An order is a permutation of the sample numbers. Drawn from one long stream, epoch 5 depends on all that was drawn
-# before it. Drawn from a stream named by its epoch, it depends on the seed and the 5:
+# A new order is 0 to N - 1, shuffled. It is tempting to draw each number on its own. A thousand numbers below a
+# thousand, drawn both ways, and how many differ:
+
+# %%
+alone, together = Generator(0).integers(0, 1000, 1000), Generator(0).permutation(1000)
+len(set(alone.tolist())), len(set(together.tolist()))
+
+# %% [markdown]
+# Drawn alone, only 642 samples came; the others wait for a later epoch, while some came several times. A permutation
+# has each once.
+#
+# ![Drawn with replacement a third of the samples is missed in the first epoch; a permutation misses none](figures/05_seen.svg)
+
+# %% [markdown]
+# The second question is where the numbers come from. Drawn from one long stream, an order depends on all that was drawn
+# before it:
+
+# %%
+stream = Generator(0)
+stream.permutation(6), stream.permutation(6)
+
+# %% [markdown]
+# To have the second you must draw the first. A stream named by its epoch needs nothing before it:
 
 # %%
 Generator(0).split("epoch 5").permutation(6), Generator(0).split("epoch 6").permutation(6)
 
 # %% [markdown]
-# Run that cell twice: `split` draws nothing, so the same name gives the same numbers.
+# Run that cell twice: `split` draws nothing, so the seed and the name give the same numbers every time.
 #
 # **Shapes** `an epoch -> (N,) of int64`, every number from 0 to N - 1 once
 #
@@ -327,10 +458,18 @@ def test_unit_order():
 test_unit_order()
 
 # %% [markdown]
-# **In PyTorch** `RandomSampler(dataset, generator=g)` draws each order from where `g` stands then; ours from the epoch's number, so any epoch can be had alone.
+# **In PyTorch** each order is drawn from where the generator stands, so an epoch cannot be had without those before it:
 #
-# All batches of an epoch share its order. Drawing it anew for each batch can cost more than the batch, so the last one
-# drawn is kept, beside what it was drawn from. That is no state: without it every result is the same. Supplied:
+# ```python oracle
+# from torch.utils.data import RandomSampler
+# sampler = RandomSampler(range(10), generator=torch.Generator().manual_seed(0))
+# first, second = list(sampler), list(sampler)
+# sorted(first) == sorted(second) == list(range(10)) and first != second
+# ```
+
+# %% [markdown]
+# All batches of an epoch share its order. Drawing it anew for each can cost more than the batch, so the last one drawn
+# is kept, beside what it was drawn from. That is no state: without it every result is the same. Supplied:
 
 # %% supplied="DataLoader.order"
 DataLoader._drawn: tuple[Any, np.ndarray] | None = None
@@ -350,7 +489,12 @@ def order(self: DataLoader, epoch: int) -> np.ndarray:
 # %% [markdown]
 # ## Any batch, by its number
 #
-# The numbers run on through the epochs: with 3 batches each, batch 7 is number 1 of epoch 2. That division is solved:
+# The numbers of batches run on through the epochs. With three batches an epoch, batch 3 is the first of epoch 1:
+#
+# ![Two epochs of seven samples in batches of three: numbers 0 to 2, then 3 to 5; the third batch of each is short](figures/05_epochs.svg)
+
+# %% [markdown]
+# From the number to the epoch is one division, solved:
 
 # %% twin="DataLoader.locate"
 @patch
@@ -370,8 +514,8 @@ def locate(self: DataLoader, g: int) -> tuple[int, int]:
 DataLoader(Squares(), batch_size=400).locate(7)
 
 # %% [markdown]
-# Now the batch itself: find its epoch, take its part of that epoch's order, gather. No memory, so batch 7 is the same
-# whether or not the seven before it were seen.
+# A thousand squares make three batches of up to 400, so batch 7 is number 1 of epoch 2. Now the batch itself: find its
+# epoch, take its part of that epoch's order, gather.
 #
 # **Shapes** `a batch number -> what gather gives: ((B, ...), (B, ...))`
 #
@@ -445,14 +589,49 @@ test_unit_batch_at_alone()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** there is no `batch_at`: a loader there is only run through from its beginning, so batch 7 costs the seven before it.
+# **In PyTorch** a loader has no `batch_at`: batch 2 is had by running through those before it.
+#
+# ```python oracle
+# from itertools import islice
+# from torch.utils.data import DataLoader
+# next(islice(DataLoader(range(7), batch_size=3), 2, None)).tolist() == [6]
+# ```
+
+# %% [markdown]
+# A batch depends on the settings and its number. Two loaders, one of which has given other batches before:
+
+# %%
+busy, fresh = (DataLoader(Squares(), 4, shuffle=True, seed=1) for _ in range(2))
+busy.batch_at(900), busy.batch_at(2)
+busy.batch_at(7)[0].data, fresh.batch_at(7)[0].data
+
+# %% [markdown]
+# The same four samples. Whatever ran before, batch 7 is batch 7.
 
 # %% [markdown]
 # ## Run through an epoch
 #
-# A `for` loop over the loader goes from `position` to the end of that epoch. Stop halfway, and the next loop goes on
-# with the next batch; so does a crashed run that gets its `position` back. For that, `position` must count a batch
-# *before* it is handed out: after `yield`, the loop may never come back.
+# A `for` loop over the loader goes from `position` to the end of that epoch. A method with `yield` in it does that: it
+# hands out a value, and waits there until the loop asks for the next. What if the loop never asks?
+
+# %%
+def counted(log: list[str]) -> Iterator[int]:
+    for number in (10, 20, 30):
+        log.append(f"before {number}")
+        yield number
+        log.append(f"after {number}")
+
+
+log: list[str] = []
+for number in counted(log):
+    if number == 20:
+        break
+log
+
+# %% [markdown]
+# The loop stopped at 20, and what stands after that `yield` never ran. So a batch must be counted in `position`
+# *before* it is handed out: then the next loop, or a crashed run that gets its `position` back, goes on with the batch
+# after it.
 #
 # **Shapes** `batches, one after the other, as batch_at gives them`
 #
@@ -527,15 +706,35 @@ test_unit_iterate_resumes()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `for batch in loader` is the same for one epoch; it has no `position`, and a loop that was stopped starts over.
+# **In PyTorch** there is no `position`: a loop that was stopped starts over, where ours would go on with `[3 4 5]`.
 #
-# Two epochs of the squares, with the position, the shape and the first samples of each batch:
+# ```python oracle
+# from torch.utils.data import DataLoader
+# loader = DataLoader(range(7), batch_size=3)
+# next(iter(loader)).tolist() == next(iter(loader)).tolist() == [0, 1, 2]
+# ```
+
+# %% [markdown]
+# Two epochs of the squares, with the epoch, the position, the shape and the first samples of each batch:
 
 # %%
 loader = DataLoader(Squares(), batch_size=400, shuffle=True)
 for epoch in range(2):
     for numbers, squares in loader:
         print(epoch, loader.position, numbers.shape, numbers[:3].data, squares[:3].data)
+
+# %% [markdown]
+# The third batch of each epoch is short, the orders differ, and every square stands beside its number. Now a run that
+# stops after one batch, and another that is given nothing but the position:
+
+# %%
+next(iter(loader))
+resumed = DataLoader(Squares(), batch_size=400, shuffle=True)
+resumed.position = loader.position
+resumed.position, next(iter(resumed))[0][:3].data, loader.batch_at(7)[0][:3].data
+
+# %% [markdown]
+# The second run begins with batch 7, as the first would have gone on.
 
 # %% [markdown]
 # ## Break it on purpose
@@ -548,39 +747,119 @@ inputs, targets = (DataLoader(TensorDataset(same), 1000, shuffle=True, seed=s).b
 float((inputs == targets).astype("float32").mean())
 
 # %% [markdown]
-# No error, and the shapes fit. A network trained on this has nothing to learn from. One dataset, one order:
+# No error, and the shapes fit. What a model would learn of such pairs shows in the slope of a line fitted to them:
+
+# %%
+round(float(np.polyfit(inputs.data, targets.data, 1)[0]), 3)
+
+# %% [markdown]
+# The slope should be 1 and is next to 0: the inputs say nothing of the targets any more. A loss that stays flat from
+# the first step has this for one of its causes. One dataset, one order:
 
 # %%
 inputs, targets = DataLoader(TensorDataset(same, same), 1000, shuffle=True).batch_at(0)
 float((inputs == targets).astype("float32").mean())
 
 # %% [markdown]
-# ## What it costs
+# ## What a batch costs
 #
-# The slow way is still there under the name `Dataset.gather`. Both ways on the same 256 of 10,000 samples of 64 numbers,
-# in microseconds a batch, and the drawing of an order beside them:
+# Rows that lie side by side are a view: no byte is copied. Rows picked by number are a copy:
 
 # %%
-data = TensorDataset(Tensor(Generator(0).normal(0, 1, (10_000, 64))), Tensor(np.arange(10_000)))
+x = Tensor(Generator(0).normal(0, 1, (10_000, 64)))  # (N, D)
 chosen = Generator(0).permutation(10_000)[:256]
-slow = timeit(partial(Dataset.gather, data, chosen), number=5) / 5
-fast = timeit(partial(data.gather, chosen), number=50) / 50
-drawing = timeit(partial(DataLoader(data, shuffle=True).draw_order, 0), number=50) / 50
-print(f"sample by sample {1e6 * slow:.0f}   one index operation {1e6 * fast:.0f}   draw an order {1e6 * drawing:.0f}")
+np.shares_memory(x[:256].data, x.data), np.shares_memory(x[chosen].data, x.data)
 
 # %% [markdown]
-# Memory by estimate: a batch is 256 * (64 * 4 + 8) bytes, the order 10,000 * 8. Measured, beside the data themselves:
+# So a shuffled epoch copies every sample once, one batch at a time. By estimate a batch takes B times the bytes of a
+# sample, 64 floats of 4 bytes and a label of 8, and the order takes 8 for each of N. Beside what is measured:
 
 # %%
+data = TensorDataset(x, Tensor(np.arange(10_000)))
 loader = DataLoader(data, batch_size=256, shuffle=True)
 tracemalloc.start()
 batch, (held, _) = loader.batch_at(0), tracemalloc.get_traced_memory()
 tracemalloc.stop()
-print("estimate", 256 * (64 * 4 + 8) + 10_000 * 8, "  measured", held, "  the data", data[:][0].nbytes)
+print("estimate", 256 * (64 * 4 + 8) + 10_000 * 8, "  measured", held, "  the data", x.nbytes)
 
 # %% [markdown]
-# A shuffled epoch copies one batch at a time, never the whole. The order is slow to draw beside what a batch takes, so
-# one is kept; and it is as heavy as a batch, so no more than one is.
+# The order of an epoch weighs about as much as a batch, so no more than one is kept. Now the time of a batch, in
+# microseconds: sample by sample, by one index operation, and the drawing of an order:
+
+# %%
+slow = timeit(partial(Dataset.gather, data, chosen), number=5) / 5
+fast = timeit(partial(data.gather, chosen), number=50) / 50
+drawing = timeit(partial(loader.draw_order, 0), number=50) / 50
+print(f"sample by sample {1e6 * slow:.0f}   one index operation {1e6 * fast:.0f}   draw an order {1e6 * drawing:.0f}")
+
+# %% [markdown]
+# Both copy the same bytes. The slow way spends its time on Python's calls, a few for each sample.
+
+# %% [markdown]
+# ## What the batch size costs
 #
-# You built a loader whose batches depend on a seed and a number. Not built: worker processes, streams without a length
-# and files read while training, because this course's data fit in memory. Next, lesson 06 makes the tensors learn.
+# Each batch has a fixed price besides its bytes: calls, a slice, two tensors. Milliseconds for a whole epoch:
+
+# %%
+for size in (1, 16, 256):
+    start = perf_counter()
+    count = sum(1 for _ in DataLoader(data, size, shuffle=True))
+    print(f"batches of {size:3}: {count:5} batches, {1000 * (perf_counter() - start):6.1f} ms")
+
+# %% [markdown]
+# The same bytes again, and batches of one take many times as long as batches of 256. What do large ones buy besides
+# speed? The mean of a batch stands for the mean of all the data, and misses it by chance. The spread of those means,
+# beside its estimate `1 / sqrt(B)`:
+
+# %%
+values = Generator(1).normal(0, 1, 65_536)
+for size in (1, 16, 256):
+    means = values.reshape(-1, size).mean(axis=1)  # (N / B,)
+    print(f"batches of {size:3}: spread {means.std():.3f}, estimate {size**-0.5:.3f}")
+
+# %% [markdown]
+# Sixteen times the samples for a quarter of the noise. Past some size the noise no longer matters and the work still
+# grows, which is why batches of a few dozen to a few hundred are common.
+#
+# ![Four times the batch halves the noise: measured spread of batch means against batch size](figures/05_noise.svg)
+
+# %% [markdown]
+# ## Think
+#
+# **Think** Seven samples in batches of 3 give three mean losses. Is the mean of the three the loss of the epoch?
+# <details><summary>Answer</summary>No. The last batch has one sample, and that sample would count three times as much
+# as any other. Weight each mean by its batch's size: add up sums, divide by seven at the end.</details>
+
+# %% [markdown]
+# **Think** With `drop_last`, does the same sample miss every epoch?
+# <details><summary>Answer</summary>Not when the loader shuffles: the one left over is whichever stands last in that
+# epoch's order. Without shuffling it is always the last of the file, which is then never trained on.</details>
+
+# %% [markdown]
+# **Think** Why is epoch 1 drawn from `split("epoch 1")` and not from `Generator(seed + 1)`?
+# <details><summary>Answer</summary>Because seed 0 in epoch 1 would then have the order of seed 1 in epoch 0. Two runs
+# that differ in their seed would share all orders but one, and are meant to share none.</details>
+
+# %% [markdown]
+# **Think** What must a saved run hold, so that its loader goes on with the very next batch?
+# <details><summary>Answer</summary>The position, one integer, if it is made again with the same settings and data. The
+# orders follow from the seed and the epoch; no stream of random numbers has to be stored.</details>
+
+# %% [markdown]
+# **Think** In the first cells the file's order spoilt the result. Does it matter with one batch of all the samples?
+# <details><summary>Answer</summary>No: a mean over all samples does not ask for their order. The price is one step an
+# epoch, where batches of 100 make ten.</details>
+
+# %% [markdown]
+# ## What you built
+#
+# A dataset of tensors, a batch by one index operation, and a loader whose batches depend on a seed and a number. It
+# costs one copy of each sample an epoch, and one order in memory.
+#
+# Not built:
+# - worker processes that load while the model computes, because index operations on data in memory are no bottleneck
+#   here
+# - streams without a length, and files read while training, because this course's data fit in memory
+# - sampling by weight or by class, and changing samples on the way (crops, flips), which a `Dataset` of your own can do
+#
+# Next, lesson 06: tensors that know how they were made, and find the slope of a loss by themselves.
