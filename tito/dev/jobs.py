@@ -29,6 +29,12 @@ def only(job: Job, exercise: str) -> Job:
     return Job(job.lesson, kept, job.module)
 
 
+def first(job: Job, exercise: str) -> Job:
+    """The job with the checks of one exercise before all others."""
+    cells = sorted(job.cells, key=lambda cell: cell["role"] == "check" and 1 + (cell["name"].split()[0] != exercise))
+    return Job(job.lesson, cells, job.module)
+
+
 def _checks(lesson: Lesson) -> Sequence[dict[str, Any]]:
     return [_as_dict(cell, {}) for cell in lesson.cells() if cell.role == "check"]
 
