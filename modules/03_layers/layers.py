@@ -1,12 +1,12 @@
 # %% [markdown]
 # # 03 Layers
-#
-# A layer weighs its inputs. One layer of two neurons, three inputs each, is a matrix product and a sum:
+# Three numbers go in, one comes out, and two small layers stand between. Here is the network, in four loose tensors:
 
 # %% imports
 from tito.notebook import check, draw, patch, probe, raises
 import math
 from collections.abc import Callable, Iterator
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -17,30 +17,61 @@ from tinytorch.states import misfit
 from tinytorch.tensor import Operation, Tensor
 
 # %%
-x, weight, bias = Tensor([[1.0, 2.0, 3.0]]), Tensor([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0]]), Tensor([0.5, 1.0])
-x @ weight.T + bias
+x = Tensor([[1.0, 2.0, 3.0]])  # (B, in): one row a sample
+w1, b1 = Tensor([[1.0, 0.0, 2.0], [0.5, -1.0, 0.0]]), Tensor([0.5, 1.0])
+w2, b2 = Tensor([[2.0, 1.0]]), Tensor([0.25])
+ReLU()(x @ w1.T + b1) @ w2.T + b2
 
 # %% [markdown]
-# `1*1 + 2*0 + 3*2 + 0.5` is the first neuron's answer, `1*0.5 - 2*1 + 1` the second's. In this lesson that line
-# becomes a layer that keeps its own numbers, and layers become a network that can name, count, save and restore them.
+# The answer is 15.25. Now save this network. By hand, that is a list of its tensors, and a count to be sure:
+
+# %%
+saved = [w1, b1, w2]
+sum(tensor.numel() for tensor in saved), 6 + 2 + 2 + 1
 
 # %% [markdown]
-# ## One node for a layer
-#
-# The product and the sum could be two operations. Made one, they record one step instead of two when lesson 06 learns
-# to run backward, and the bias is added in place. Each row of `weight` belongs to one output.
-#
-# **Shapes** `(B, in), (out, in), (out,) -> (B, out)`; the bias may be missing; more dimensions may stand in front of
-# `in`
-#
-# **By hand** x `[1 2 3]`, weight `[[1 0 2] [0 1 0]]`, bias `[10 20]`: `[1+6+10, 2+20]`, that is `[17 22]`.
+# Ten numbers of eleven: `b2` was forgotten, and nothing complained. Training, printing and restoring need the same list
+# again. In this lesson a layer holds its own numbers, and a network finds, names, counts, saves and restores them all.
+
+# %% [markdown]
+# ## One layer, one operation
+# A layer weighs its inputs. Each output has a row of weights of its own, and a bias. In loops, slow and plain:
+
+# %%
+def slowly(x, weight, bias):
+    return [[sum(w * v for w, v in zip(row, sample)) + b for row, b in zip(weight, bias)] for sample in x]
+
+
+slowly([[1, 2, 3]], [[1, 0, 2], [0, 1, 0]], [10, 20])
+
+# %% [markdown]
+# `1*1 + 0*2 + 2*3 + 10` and `0*1 + 1*2 + 0*3 + 20`. On grids the same is a product and a sum:\
+# ![Each row of weight is turned into a column, so that it meets the sample and makes one output](figures/03_affine.svg)
+
+# %% [markdown]
+# Since lesson 01 a step of arithmetic is a class with a `forward`. The product alone is such a class, solved:
+
+# %%
+class Weigh(Operation):
+    def forward(self, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        return x @ weight.T  # (..., out)
+
+
+Weigh()(x, w1), Weigh()(x, w1) + Tensor([10.0])
+
+# %% [markdown]
+# The second answer is wrong in silence: one bias was repeated for two outputs. Made one operation, product and sum can
+# refuse that; they also leave one result in memory instead of two, and lesson 06 has one step to walk back.
+
+# %% [markdown]
+# **Shapes** `(B, in), (out, in), (out,) -> (B, out)`; the bias may be missing; more dimensions may stand before `in`\
+# **By hand** the loops above gave `[17 22]`; a second row `[4 5 6]` gives `[4+12+10, 5+20]`, that is `[26 25]`
 
 # %% exercise="affine" points=4
 class Affine(Operation):
     """Weighted sums of the inputs, plus a bias. `(..., in), (out, in), (out,) -> (..., out)`
 
-    Raises ValueError when the last size of x is not `in`, or the bias is not `(out,)`, and names both shapes.
-    About 8 lines.
+    Raises ValueError when x does not end in `in`, or the bias is not `(out,)`, and names both shapes. About 8 lines.
     """
 
     def forward(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
@@ -60,13 +91,12 @@ class Affine(Operation):
 
 # %% check="affine" points=3
 def test_unit_affine():
-    weight, bias = np.float32([[1, 0, 2], [0, 1, 0]]), np.float32([10, 20])
-    check("Affine()(Tensor([[1.0, 2.0, 3.0]]), Tensor(w), Tensor(b))", want=[[17.0, 22.0]], w=weight, b=bias)
-    check("Affine()(Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), Tensor(w))", want=[[7.0, 2.0], [16.0, 5.0]], w=weight)
-    check("Affine()(Tensor([1.0, 2.0, 3.0]), Tensor(w), Tensor(b))", want=[17.0, 22.0], w=weight, b=bias)
+    names = dict(w=np.float32([[1, 0, 2], [0, 1, 0]]), b=np.float32([10, 20]), x=np.float32([[1, 2, 3], [4, 5, 6]]))
+    check("Affine()(Tensor(x), Tensor(w), Tensor(b))", want=[[17.0, 22.0], [26.0, 25.0]], **names)
+    check("Affine()(Tensor(x), Tensor(w))", want=[[7.0, 2.0], [16.0, 5.0]], **names)
     for shape in (r"\(1, 2\)", r"\(2, 3\)"):
-        raises("Affine()(Tensor([[1.0, 2.0]]), Tensor(w))", ValueError, match=shape, w=weight)
-    raises("Affine()(Tensor([[1.0, 2.0, 3.0]]), Tensor(w), Tensor([1.0]))", ValueError, match=r"\(1,\)", w=weight)
+        raises("Affine()(Tensor([[1.0, 2.0]]), Tensor(w))", ValueError, match=shape, **names)
+    raises("Affine()(Tensor(x), Tensor(w), Tensor([1.0]))", ValueError, match=r"\(1,\)", **names)
 
 
 test_unit_affine()
@@ -83,6 +113,8 @@ def affine_leaves_its_inputs(x, weight, bias):
 
 def test_unit_affine_drawn():
     x, weight, bias = draw.normal((2, 5, 3)), draw.normal((4, 3)), draw.normal((4,))
+    row = {"x": x[0, 0], "w": weight, "b": bias}
+    check("Affine()(*[Tensor(a, 'float64') for a in (x, w, b)])", want=weight @ x[0, 0] + bias, dtype="float64", **row)
     want = np.einsum("abi,oi->abo", x, weight) + bias
     names = {"x": x, "w": weight, "b": bias}
     check("Affine()(*[Tensor(a, 'float64') for a in (x, w, b)])", want=want, dtype="float64", **names)
@@ -97,14 +129,15 @@ test_unit_affine_drawn()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `torch.nn.functional.linear(x, weight, bias)` is the same; it does not mix integers with floats, ours
-# does.
+# **In PyTorch** a function; it refuses integers beside floats, ours brings them to one dtype:
+# ```python oracle
+# x, weight = torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([[1.0, 0.0, 2.0], [0.0, 1.0, 0.0]])
+# F.linear(x, weight, torch.tensor([10.0, 20.0])).tolist() == [[17.0, 22.0]]
+# ```
 
 # %% [markdown]
-# ## Parameters and modules
-#
-# A `Parameter` is a tensor that training will change. A `Module` is whatever holds some. Nothing is registered
-# anywhere: a module finds its parts by looking at its own attributes, in the order in which they were assigned.
+# ## A tree of modules
+# A `Parameter` is a tensor that training changes. A `Module` is whatever holds some, or holds other modules:
 
 # %% supplied="Parameter"
 class Parameter(Tensor):
@@ -126,8 +159,22 @@ class Module:
 
 
 # %% [markdown]
-# `vars(thing)` is the dict of a thing's attributes. That is enough to find the modules inside a module, and by
-# recursion every module below. Solved:
+# Nothing is registered anywhere: the parts of a module are its attributes, and `vars` gives their dict. A small one:
+
+# %%
+class Scale(Module):
+    def __init__(self, factor: float) -> None:
+        self.factor, self.seen = Parameter([factor]), Tensor([0])
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.factor
+
+
+Scale(2.0)(x), vars(Scale(2.0))
+
+# %% [markdown]
+# `factor` is learned. `seen` is a plain tensor: it belongs to the state, and no training touches it. Such a tensor is
+# called a buffer. The modules inside another are found by looking; `yield from` hands on what the recursion finds:
 
 # %% twin="Module.walk"
 @patch
@@ -144,6 +191,10 @@ def walk(self: Module, path: str = "") -> Iterator[tuple[str, Module]]:
         yield from child.walk(f"{path}{name}.")
 
 
+# %% [markdown]
+# With the path in front, every tensor of the tree has a name of its own:
+
+# %% twin="Module.tensors"
 @patch
 def named_tensors(self: Module) -> Iterator[tuple[str, Tensor]]:
     """Every parameter and buffer (any other tensor in an attribute) by its dotted name, `"body.0.weight"`."""
@@ -154,30 +205,22 @@ def named_tensors(self: Module) -> Iterator[tuple[str, Tensor]]:
 
 
 # %%
-class Scale(Module):
-    def __init__(self, factor: float) -> None:
-        self.factor, self.seen = Parameter([factor]), Tensor([0])
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x * self.factor
-
-
 outer = Scale(2.0)
-outer.inner = Scale(3.0)
+outer.inner = outer.twin = Scale(3.0)
 [name for name, tensor in outer.named_tensors()]
 
 # %% [markdown]
-# The module's own tensors come first, then those of the module inside, under its name and a dot.
-#
+# The module's own tensors come first. The one module in two attributes was met twice, under both names:\
+# ![A dotted name is the path through the tree; a shared module is reached by two paths](figures/03_tree.svg)
+
+# %% [markdown]
 # ## Name the parameters
-#
-# An optimizer wants the parameters and no other tensors, each once: two layers may share one weight, and a step taken
-# twice is a wrong step. Compare by `id`, since `==` on tensors compares numbers.
-#
-# **Shapes** `a module -> pairs (dotted name, Parameter)`, a shared one under its first name
-#
-# **By hand** above: `factor` and `inner.factor`; `seen` is no Parameter. After `outer.inner = outer.twin =
-# Scale(3.0)` there would still be two.
+# An optimizer wants each parameter once and no buffer: a step taken twice is a wrong step. Compare by `id`, which is
+# one number for one object; `==` on tensors compares their numbers.
+
+# %% [markdown]
+# **Shapes** `a module -> pairs (dotted name, Parameter)`, a shared one under its first name only\
+# **By hand** `outer` above has two, `factor` and `inner.factor`; two parameters `[1.0]` made apart are two
 
 # %% exercise="named_parameters" points=4
 @patch
@@ -192,64 +235,27 @@ def named_parameters(self: Module) -> Iterator[tuple[str, Parameter]]:
     ### END SOLUTION
 
 
-# %% supplied="Module.parameters"
-@patch
-def parameters(self: Module) -> Iterator[Parameter]:
-    """Each parameter in here once; an iterator, so wrap it in `list` to count or index."""
-    return (parameter for _, parameter in self.named_parameters())
-
-
-@patch
-def named_modules(self: Module) -> Iterator[tuple[str, Module]]:
-    """This module under the name `""`, then all below by dotted name, a shared one under its first name."""
-    seen = set()
-    for path, module in self.walk():
-        if id(module) not in seen:
-            seen.add(id(module))
-            yield path[:-1], module
-
-
-@patch
-def modules(self: Module) -> Iterator[Module]:
-    """This module and all below, each once."""
-    return (module for _, module in self.named_modules())
-
-
-@patch
-def children(self: Module) -> Iterator[Module]:
-    """The modules directly inside this one, each once."""
-    yield from {id(child): child for _, child in self.named_children()}.values()
-
-
 # %% check="named_parameters" points=3
 @probe
 def names_and_numbers():
-    class Layer(Module):
-        def __init__(self, value):
-            self.note, self.scale, self.seen = "a word", Parameter([value]), Tensor([9.0])
-
-    class Net(Module):
-        def __init__(self):
-            self.first, self.second = Layer(1.0), Layer(2.0)
-            self.shift = Parameter([3.0])
-
-    return [(name, parameter.item()) for name, parameter in Net().named_parameters()]
+    net = Module()
+    net.first, net.second, net.shift = Module(), Module(), Parameter([3.0])
+    for value, part in enumerate((net.first, net.second), 1):
+        part.note, part.scale, part.seen = "a word", Parameter([float(value)]), Tensor([9.0])
+    return [(name, parameter.item()) for name, parameter in net.named_parameters()]
 
 
 @probe
 def shared_parameter_and_module():
-    class Pair(Module):
-        pass
-
-    net, inner = Pair(), Pair()
+    net, inner = Module(), Module()
     inner.weight = Parameter([1.0])
     net.a, net.b, net.c, net.d = inner, inner, inner.weight, Parameter([1.0])
-    return [name for name, parameter in net.named_parameters()], len(list(net.parameters()))
+    return [name for name, parameter in net.named_parameters()]
 
 
 def test_unit_named_parameters():
     check(names_and_numbers(), want=[("shift", 3.0), ("first.scale", 1.0), ("second.scale", 2.0)])
-    check(shared_parameter_and_module(), want=(["c", "d"], 2), says="Shared counts once; equal is not shared.")
+    check(shared_parameter_and_module(), want=["c", "d"], says="Shared counts once; equal is not shared.")
 
 
 test_unit_named_parameters()
@@ -279,15 +285,50 @@ test_unit_named_parameters_deeper()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `model.named_parameters()` is the same, in the same order; PyTorch registers parts when they are
-# assigned, and so needs `super().__init__()` first, where ours looks when asked.
+# **In PyTorch** the same names in the same order; it registers parts as they are assigned, and so needs
+# `super().__init__()` first, where ours looks when asked:
+# ```python oracle
+# net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU(), torch.nn.Linear(2, 1))
+# [name for name, _ in net.named_parameters()] == ["0.weight", "0.bias", "2.weight", "2.bias"]
+# ```
 
 # %% [markdown]
-# ## A module that shows itself
-#
-# Printing a model should tell what is in it. Supplied, with `Flatten`, a complete small module:
+# From your names come the parameters alone, and the modules are listed by the same pattern, each once:
 
-# %% supplied="Module.repr"
+# %% supplied="Module.parameters"
+@patch
+def parameters(self: Module) -> Iterator[Parameter]:
+    """Each parameter in here once; an iterator, so wrap it in `list` to count or index."""
+    return (parameter for _, parameter in self.named_parameters())
+
+
+# %% supplied="Module.named_modules"
+@patch
+def named_modules(self: Module) -> Iterator[tuple[str, Module]]:
+    """This module under the name `""`, then all below by dotted name, a shared one under its first name."""
+    seen = set()
+    for path, module in self.walk():
+        if id(module) not in seen:
+            seen.add(id(module))
+            yield path[:-1], module
+
+
+@patch
+def modules(self: Module) -> Iterator[Module]:
+    """This module and all below, each once."""
+    return (module for _, module in self.named_modules())
+
+
+@patch
+def children(self: Module) -> Iterator[Module]:
+    """The modules directly inside this one, each once."""
+    yield from {id(child): child for _, child in self.named_children()}.values()
+
+
+# %% [markdown]
+# Printed, a model should tell what is in it. An operation gives its name, a module its parts, one a line, nested:
+
+# %% supplied="Module.parts"
 @patch
 def __repr__(self: Operation) -> str:
     """The name of the operation; its settings are left out."""
@@ -306,6 +347,7 @@ def named_parts(self: Module) -> Iterator[tuple[str, Any]]:
     return self.named_children()
 
 
+# %% supplied="Module.repr"
 @patch
 def __repr__(self: Module) -> str:
     """The parts by name, one a line, nested."""
@@ -313,6 +355,9 @@ def __repr__(self: Module) -> str:
     inside = "\n".join(["", *lines]).replace("\n", "\n  ") + "\n" if lines else self.extra_repr()
     return f"{type(self).__name__}({inside})"
 
+
+# %% [markdown]
+# A whole module, solved: it makes one row of an 8 by 8 picture, and has nothing to learn:
 
 # %% twin="Flatten"
 class Flatten(Module):
@@ -338,22 +383,35 @@ Flatten()(Tensor(np.zeros((5, 8, 8)))).shape, Flatten()
 
 # %% [markdown]
 # ## Linear
-#
-# Weights that begin equal stay equal, so they begin at random; and small enough that a sum of many inputs stays near
-# the inputs' size. PyTorch draws weight and bias evenly between -1/sqrt(in) and 1/sqrt(in).
-#
-# **Shapes** `(B, in) -> (B, out)`; weight `(out, in)`, bias `(out,)` or None
-#
-# **By hand** with 4 inputs every number lies between -0.5 and 0.5. `Linear(3, 2)` has 2*3 weights and 2 biases, 8 in
-# all.
+# A layer that holds its weights must begin with some. Equal ones will not do:
+
+# %%
+x @ Tensor(np.full((2, 3), 0.5)).T
+
+# %% [markdown]
+# Two neurons, one answer. Training would correct both alike, and two would stay one. So weights begin at random. How
+# large? 500 samples of 100 inputs of size 1, and weights of size 1:
+
+# %%
+crowd, weights = (Tensor(Generator(seed).normal(0.0, 1.0, (500, 100))) for seed in (1, 2))
+(crowd @ weights.T).data.std().item()
+
+# %% [markdown]
+# About 10, the square root of 100: a sum of n terms with mixed signs grows as the root of n. Eight such layers multiply
+# the size by 10 eight times over. Weights of size 1/sqrt(in) keep it. PyTorch draws weight and bias evenly between
+# -1/sqrt(in) and 1/sqrt(in), on average half as large as that bound, so numbers fade somewhat:\
+# ![Over eight layers, weights twice as large explode and half as large fade; 1/sqrt(in) holds](figures/03_depth.svg)
+
+# %% [markdown]
+# **Shapes** `(B, in) -> (B, out)`; weight `(out, in)`, bias `(out,)` or None\
+# **By hand** with 4 inputs every number lies between -0.5 and 0.5; `Linear(3, 2)` has `2*3 + 2` numbers
 
 # %% exercise="linear" points=4
 class Linear(Module):
     """Weighted sums of the inputs, plus a bias. `(..., in_features) -> (..., out_features)`
 
     `weight` `(out, in)` and `bias` `(out,)`, or None, are drawn from `rng`, uniform within 1/sqrt(in_features) of zero
-    (PyTorch's default; LeCun, Bottou, Orr and Mueller, "Efficient BackProp", 1998, on why the size matters).
-    About 6 lines.
+    (PyTorch's default; why the size matters: LeCun and others, "Efficient BackProp", 1998). About 6 lines.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, rng: Generator) -> None:
@@ -379,43 +437,33 @@ class Linear(Module):
 @probe
 def linear_by_hand(bias):
     layer = Linear(3, 2, bias=bias, rng=Generator(0))
-    layer.weight.data[...] = [[1, 0, 2], [0, 1, 0]]
-    if bias:
-        layer.bias.data[...] = [10, 20]
+    for parameter, value in zip(layer.parameters(), ([[1, 0, 2], [0, 1, 0]], [10, 20])):
+        parameter.data[...] = value
     return layer(Tensor([[1.0, 2.0, 3.0]])).data
 
 
 @probe
-def linear_names(bias):
-    return [(name, p.shape) for name, p in Linear(3, 2, bias=bias, rng=Generator(0)).named_parameters()]
-
-
-@probe
-def linear_bounds():
-    layer = Linear(100, 50, rng=Generator(0))
-    parts = {"weight": np.abs(layer.weight.data).max(), "bias": np.abs(layer.bias.data).max()}
-    return {name: "up to 0.1" if 0.09 < size <= 0.1 else f"up to {size:.3g}" for name, size in parts.items()}
+def linear_begins(bias):
+    layer = Linear(100, 50, bias=bias, rng=Generator(0))
+    parts = [(name, p.shape, float(np.abs(p.data).max())) for name, p in layer.named_parameters()]
+    return [(name, shape, "up to 0.1" if 0.09 < size < 0.1001 else size) for name, shape, size in parts]
 
 
 @probe
 def sees_the_input():
-    seen, plain = [], Operation.apply
+    x, seen, plain = Tensor([[1.0, 2.0, 3.0]]), [], Operation.apply
     Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
-    x = Tensor([[1.0, 2.0, 3.0]])
-    try:
-        Linear(3, 2, rng=Generator(0))(x)
-    finally:
-        Operation.apply = plain
+    Linear(3, 2, rng=Generator(0))(x)
+    Operation.apply = plain
     return any(each is x for each in seen)
 
 
 def test_unit_linear():
     check(linear_by_hand(True), want=[[17.0, 22.0]])
     check(linear_by_hand(False), want=[[7.0, 2.0]])
-    check(linear_names(True), want=[("weight", (2, 3)), ("bias", (2,))])
-    check(linear_names(False), want=[("weight", (2, 3))])
-    check(linear_bounds(), want={"weight": "up to 0.1", "bias": "up to 0.1"}, says="1/sqrt(100) is 0.1.")
-    raises("Linear(3, 2, rng=Generator(0))(Tensor([[1.0, 2.0]]))", ValueError, match=r"\(1, 2\)")
+    weight, bias = ("weight", (50, 100), "up to 0.1"), ("bias", (50,), "up to 0.1")
+    check(linear_begins(True), want=[weight, bias], says="1/sqrt(100) is 0.1.")
+    check(linear_begins(False), want=[weight])
     check(sees_the_input(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
@@ -439,31 +487,32 @@ def test_unit_linear_draws():
     check("repr(Linear(3, 2, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=True)")
     check("repr(Linear(3, 2, False, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=False)")
     check("Linear(3, 2, rng=Generator(0))(Tensor(np.zeros((4, 5, 3)))).shape", want=(4, 5, 2))
+    raises("Linear(3, 2, rng=Generator(0))(Tensor([[1.0, 2.0]]))", ValueError, match=r"\(1, 2\)")
 
 
 test_unit_linear_draws()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `torch.nn.Linear(3, 2)` is the same with other random numbers; it draws from a global generator, ours
-# from the one you hand it.
+# **In PyTorch** the same layout and the same bound; it draws from one hidden generator, ours from the one you hand it:
+# ```python oracle
+# layer = torch.nn.Linear(100, 50)
+# layer.weight.shape == (50, 100) and layer.weight.abs().max().item() <= 0.1
+# ```
 
 # %% [markdown]
 # ## Sequential
-#
-# Most networks are a chain: the output of one step is the input of the next. A step is anything that can be called,
-# so an activation such as `ReLU()` or a plain function will do.
-#
-# **Shapes** those of the steps, one after the other
-#
-# **By hand** steps "times 2", "plus 1" make 7 of 3; in the other order 8.
+# Most networks are a chain: what one step returns, the next one takes. A step is anything that can be called.
+
+# %% [markdown]
+# **Shapes** those of the steps, one after the other\
+# **By hand** "times 2", "plus 1" make 7 of 3, else 8; of the steps Linear, ReLU, Linear the modules are `"0"`, `"2"`
 
 # %% exercise="sequential" points=4
 class Sequential(Module):
     """Steps applied in order; any callable is a step. Modules among them are named by their position.
 
-    Raises TypeError when a step cannot be called, or is a class such as `ReLU` where `ReLU()` was meant.
-    About 8 lines.
+    Raises TypeError when a step cannot be called, or is a class such as `ReLU` where `ReLU()` was meant. About 8 lines.
     """
 
     def __init__(self, *steps: Callable[..., Tensor]) -> None:
@@ -512,8 +561,7 @@ def __getitem__(self: Sequential, position: int) -> Any:
 @probe
 def sequential_names():
     rng = Generator(0)
-    inner = Sequential(Linear(2, 2, bias=False, rng=rng), ReLU())
-    model = Sequential(Linear(3, 2, rng=rng), ReLU(), inner)
+    model = Sequential(Linear(3, 2, rng=rng), ReLU(), Sequential(Linear(2, 2, False, rng=rng), ReLU()))
     return [name for name, parameter in model.named_parameters()]
 
 
@@ -551,17 +599,30 @@ test_unit_sequential_shows_itself()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `torch.nn.Sequential(a, b)` is the same; there every step must be a Module, so a function does not
-# do.
+# **In PyTorch** the same names by position; every step must be a Module there, a plain function is refused:
+# ```python oracle
+# list(torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(3, 2)).state_dict()) == ["1.weight", "1.bias"]
+# ```
+
+# %% [markdown]
+# The network from the top of this lesson, as a chain with the same numbers:
+
+# %%
+net = Sequential(Linear(3, 2, rng=Generator(0)), ReLU(), Linear(2, 1, rng=Generator(1)))
+for tensor, value in zip(net.parameters(), (w1, b1, w2, b2)):
+    tensor.data[...] = value.data
+net(x), sum(p.numel() for p in net.parameters())
+
+# %% [markdown]
+# 15.25 again, and all eleven numbers were found without a list by hand.
 
 # %% [markdown]
 # ## Two ways to behave
-#
-# Some layers act in one way while a network trains and in another while it is used. Switch a whole network at once.
-#
-# **Shapes** `a module -> the same module`, so that `model = build().eval()` can be written
-#
-# **By hand** a Sequential with two layers inside holds three modules: all three change `training`.
+# Some layers act in one way while a network trains, in another while it is used; one call must switch all of them.
+
+# %% [markdown]
+# **Shapes** `a module -> the same module`, so that `model = build().eval()` can be written\
+# **By hand** `net` holds three modules, itself and two Linear: all three change `training`
 
 # %% exercise="train" points=3
 @patch
@@ -588,39 +649,40 @@ def modes():
     model = Sequential(Linear(2, 3, rng=Generator(0)), Sequential(Flatten()))
     seen = [[module.training for module in model.modules()]]
     for step in (model.eval, model.train, lambda: model.train(False)):
-        same = step() is model
-        seen.append([module.training for module in model.modules()] + [same])
+        seen.append([step() is model] + [module.training for module in model.modules()])
     return seen + [[Flatten().training]]
 
 
 def test_unit_train():
     on, off = [True] * 4, [False] * 4
-    check(modes(), want=[on, off + [True], on + [True], off + [True], [True]])
+    check(modes(), want=[on, [True] + off, [True] + on, [True] + off, [True]])
 
 
 test_unit_train()
 
 # %% [markdown]
-# **In PyTorch** `model.train()` and `model.eval()` are the same, down to the return value.
+# **In PyTorch** the same; there a constructor sets the mode, in ours the class holds it until somebody switches:
+# ```python oracle
+# net = torch.nn.Sequential(torch.nn.Linear(3, 2))
+# net.eval() is net and not net[0].training
+# ```
 
 # %% [markdown]
 # ## Dropout
-#
-# Set each number to zero with chance p while training, so that no neuron can rely on one other. What is kept grows by
-# 1/(1-p), so that sums keep their size on average and nothing needs to change when the network is used.
-#
-# **Shapes** `(...) -> (...)`
-#
-# **By hand** p = 0.75 keeps one number in four and makes it 4 times as large. p = 0 changes nothing, p = 1 leaves
-# zeros.
+# A network that leans on one neuron errs whenever that one does. So, while training, set each number to zero with
+# chance p. Sums would shrink with it, so what is kept grows by 1/(1-p):\
+# ![Dropout with p = 0.75: one number in four is kept and made four times as large](figures/03_dropout.svg)
+
+# %% [markdown]
+# **Shapes** `(...) -> (...)`\
+# **By hand** p = 0.75 keeps one number in four, four times as large; p = 0 changes nothing, p = 1 leaves zeros
 
 # %% exercise="dropout" points=5
 class Dropout(Module):
     """Zeros with chance `p` while training, the rest scaled by 1/(1-p). `(...) -> (...)`
 
     What to keep is drawn by `rng.bernoulli`. Without training, or for p = 0, the input comes back and nothing is drawn.
-    Raises ValueError unless p is from 0 to 1. Source: Srivastava and others, JMLR 15, 2014.
-    About 7 lines.
+    Raises ValueError unless p is from 0 to 1. Source: Srivastava and others, JMLR 15, 2014. About 7 lines.
     """
 
     def __init__(self, p: float = 0.5, *, rng: Generator) -> None:
@@ -647,20 +709,16 @@ class Dropout(Module):
 @probe
 def dropped(p):
     y = Dropout(p, rng=Generator(0))(Tensor(np.ones((100, 100)))).data
-    share = float(np.mean(y != 0))
-    kept = "about 1/4" if abs(share - 0.25) < 0.02 else share
+    kept = "about 1/4" if 0.23 < np.mean(y != 0) < 0.27 else float(np.mean(y != 0))
     return {"values": np.unique(y), "kept": kept, "rows differ": len(np.unique(y, axis=0)) > 1}
 
 
 @probe
 def sees_the_input():
-    seen, plain = [], Operation.apply
+    x, seen, plain = Tensor([[1.0, 2.0, 3.0]]), [], Operation.apply
     Operation.apply = lambda self, *inputs: seen.extend(inputs) or plain(self, *inputs)
-    x = Tensor([[1.0, 2.0, 3.0]])
-    try:
-        Dropout(0.5, rng=Generator(0))(x)
-    finally:
-        Operation.apply = plain
+    Dropout(0.5, rng=Generator(0))(x)
+    Operation.apply = plain
     return any(each is x for each in seen)
 
 
@@ -706,19 +764,34 @@ test_unit_dropout_draws()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `torch.nn.Dropout(0.75)` is the same; it draws from a global generator, ours keeps the one you hand
-# it.
+# **In PyTorch** the same scaling; its masks come from one hidden generator, ours from the one you hand it:
+# ```python oracle
+# torch.nn.Dropout(0.75)(torch.ones(1000)).unique().tolist() == [0.0, 4.0]
+# ```
+
+# %%
+y = Dropout(0.75, rng=Generator(0))(Tensor(np.ones((100, 100))))
+(y.data == 0).mean().item(), y.mean().item()
+
+# %% [markdown]
+# Three quarters are gone, and the mean is still about 1. It would not be without the factor of 4.
 
 # %% [markdown]
 # ## Save the numbers
-#
-# A network's state is its parameters and buffers, by name. They are copied: training on must not change what was
-# saved.
-#
-# **Shapes** `a module -> {dotted name: array}`
-#
-# **By hand** `Linear(3, 2)` gives `weight` of shape (2, 3) and `bias` of shape (2,). A shared one stands under each
-# name.
+# A network's state is its parameters and buffers by name. Hand out the arrays themselves, and this happens:
+
+# %%
+layer = Linear(3, 2, rng=Generator(0))
+kept = {"weight": layer.weight.data}
+layer.weight.data[...] = 7.0
+kept
+
+# %% [markdown]
+# What was saved changed with the layer: two names, one memory. A state that keeps needs copies.
+
+# %% [markdown]
+# **Shapes** `a module -> {dotted name: array}`\
+# **By hand** `Linear(3, 2)` gives `weight` (2, 3) and `bias` (2,); a shared one stands under each of its names
 
 # %% exercise="state_dict" points=3
 @patch
@@ -740,43 +813,39 @@ def saved_then_trained():
     return state
 
 
-@probe
-def saved_shared():
-    layer = Linear(3, 2, bias=False, rng=Generator(0))
-    return sorted(Sequential(layer, layer).state_dict())
-
-
 def test_unit_state_dict():
-    sevens = np.full((2, 3), 7.0, np.float32)
-    want = {"0.bias": np.float32([8, 8]), "0.weight": sevens, "count": np.array([5])}
+    want = {"0.bias": np.float32([8, 8]), "0.weight": np.full((2, 3), 7, np.float32), "count": np.array([5])}
     check(saved_then_trained(), want=want, says="Parameters and buffers, copied.")
-    check(saved_shared(), want=["0.weight", "1.weight"])
+    twice = "sorted(Sequential(*[Linear(3, 2, False, rng=Generator(0))] * 2).state_dict())"
+    check(twice, want=["0.weight", "1.weight"], says="A shared tensor stands under each of its names.")
 
 
 test_unit_state_dict()
 
 # %% [markdown]
-# **In PyTorch** `model.state_dict()` has the same names; its values are tensors on the same memory, ours are copies.
+# **In PyTorch** the same names; its values are tensors on the model's own memory, so there you must copy yourself:
+# ```python oracle
+# layer = torch.nn.Linear(3, 2)
+# layer.state_dict()["weight"].data_ptr() == layer.weight.data_ptr()
+# ```
 
 # %% [markdown]
 # ## Restore them
-#
-# A state that fits half is worse than an error: compare first, change nothing unless all is well, and tell everything
-# that is wrong at once. Then copy into the arrays that are there, since optimizers hold on to them.
-#
-# **Shapes** `{dotted name: array} -> None`
-#
-# **By hand** a `Linear(3, 2)` given `{"weight": zeros (3, 2), "scale": ...}` has three faults: `bias` is missing,
-# `scale` is unexpected, `weight` has shape (3, 2) and should have (2, 3). `misfit`, from the supplied `states.py`, says the
-# last of these.
+# A state that fits half is worse than an error: compare first, tell all that is wrong at once, and change nothing
+# unless all is well. Then copy into the arrays that are there, since optimizers hold on to them. The supplied
+# `misfit(name, array, tensor)` says in a sentence what keeps an array out of a tensor, or gives None.
+
+# %% [markdown]
+# **Shapes** `{dotted name: array} -> None`, the model changed\
+# **By hand** for `Linear(3, 2)` a state of `scale` and a `weight` of shape (3, 2) has three faults: `bias` is missing,
+# `scale` is unexpected, `weight` is turned
 
 # %% exercise="load_state_dict" points=5
 @patch
 def load_state_dict(self: Module, state: dict[str, Any]) -> None:
     """Copy what `state_dict` gave back into the arrays of the parameters and buffers (`.data`), in place.
 
-    Raises ValueError, with nothing changed, that tells every missing or unexpected name, wrong shape and dtype.
-    About 8 lines.
+    Raises ValueError, nothing changed, telling every missing or unexpected name, wrong shape or dtype. About 8 lines.
     """
     ### BEGIN SOLUTION
     own = dict(self.named_tensors())
@@ -846,45 +915,98 @@ test_unit_load_state_dict_round_trip()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `model.load_state_dict(state)` is the same when strict, and raises RuntimeError; it casts another
-# dtype silently, ours refuses.
+# **In PyTorch** the same when strict, with RuntimeError; it casts another dtype in silence, ours refuses it:
+# ```python oracle
+# state = {"weight": torch.ones(2, 3, dtype=torch.float64), "bias": torch.zeros(2)}
+# str(torch.nn.Linear(3, 2).load_state_dict(state)) == "<All keys matched successfully>"
+# ```
 
 # %% [markdown]
 # ## Break it on purpose
-#
-# Attributes are looked at, lists are not looked into. This network works, and has nothing to train:
+# Attributes are looked at; a list in an attribute is not looked into. This network works, and has nothing to train:
 
 # %%
 class Hidden(Module):
-    def __init__(self, rng: Generator) -> None:
-        self.layers = [Linear(3, 4, rng=rng), Linear(4, 2, rng=rng)]
+    def __init__(self) -> None:
+        self.layers = [Linear(3, 4, rng=Generator(0)), Linear(4, 2, rng=Generator(1))]
 
     def forward(self, x: Tensor) -> Tensor:
         return self.layers[1](self.layers[0](x))
 
 
-Hidden(Generator(0))(Tensor([[1.0, 2.0, 3.0]])).shape, len(list(Hidden(Generator(0)).parameters()))
+Hidden()(x).shape, len(list(Hidden().parameters()))
 
 # %% [markdown]
-# An answer of shape (1, 2), and 0 parameters. PyTorch does the same. Put the layers into a `Sequential` and count
-# again.
-#
+# An answer of the right shape, and 0 parameters: it would train for an hour and learn nothing. PyTorch does the same,
+# and offers a ModuleList. Here the cure is a `Sequential` of the two, which the tree reaches.
+
+# %% [markdown]
 # ## What it costs
-#
-# The network that will read digits in lesson 08, its numbers and its bytes:
+# The network that will read digits in lesson 08: estimated numbers, counted numbers, bytes of parameters, of a state:
 
 # %%
-rng = Generator(0)
-digits = Sequential(Linear(64, 32, rng=rng.split("hidden")), ReLU(), Linear(32, 10, rng=rng.split("out")))
-sum(p.numel() for p in digits.parameters()), sum(p.nbytes for p in digits.parameters())
+digits = Sequential(Linear(64, 32, rng=Generator(0)), ReLU(), Linear(32, 10, rng=Generator(1)))
+estimate, numbers = 64 * 32 + 32 + 32 * 10 + 10, sum(p.numel() for p in digits.parameters())
+estimate, numbers, sum(p.nbytes for p in digits.parameters()), sum(a.nbytes for a in digits.state_dict().values())
 
 # %% [markdown]
-# 2,410 numbers, `64*32 + 32 + 32*10 + 10`, at 4 bytes each. One picture takes as many multiplications as there are
-# weights:
+# Four bytes a number, and the state, being a copy, as much again. Every step also makes a result, for every sample:
 
 # %%
-sum(p.numel() for p in digits.parameters() if p.ndim == 2), digits
+h, sizes = Tensor(np.zeros((32, 64))), []
+for step in digits.steps:
+    h = step(h)  # (B, 32), (B, 32), (B, 10)
+    sizes.append(h.nbytes)
+sizes, 4 * 32 * (32 + 32 + 10)
 
 # %% [markdown]
-# You built layers that know their parameters. There are no hooks, no devices, no lists of modules: no later lesson
-# needs them. Next, lesson 04 measures how wrong a network's answer is.
+# For 32 pictures the results, called activations, weigh about as much as all parameters. From lesson 06 on they are
+# kept until the way back has used them:\
+# ![Activations grow with the batch and soon outweigh the parameters, which do not grow](figures/03_memory.svg)
+
+# %% [markdown]
+# Time goes the other way. How many times cheaper is a picture among 256 than a picture alone?
+
+# %%
+def seconds(work):
+    return min(repeat(work, number=20, repeat=5)) / 20
+
+
+one, many = Tensor(np.zeros((1, 64))), Tensor(np.zeros((256, 64)))
+round(256 * seconds(lambda: digits(one)) / seconds(lambda: digits(many)))
+
+# %% [markdown]
+# Many times: alone, nearly all time goes into calls of Python. And the loops from the top, beside the operation?
+
+# %%
+rows, first = Tensor(Generator(2).normal(0.0, 1.0, (32, 64))), digits[0]
+plain = [rows.data.tolist(), first.weight.data.tolist(), first.bias.data.tolist()]
+same = np.allclose(slowly(*plain), first(rows).data, atol=1e-5)
+same, round(seconds(lambda: slowly(*plain)) / seconds(lambda: first(rows)))
+
+# %% [markdown]
+# The same numbers, in a small part of the time: one call into a compiled product instead of `32*32*64` steps of Python.
+
+# %% [markdown]
+# ## Think
+# **Think** Why does `weight` lie as (out, in), though every product then has to turn it?
+# <details><summary>Answer</summary>A row is then one neuron, all its weights side by side in memory. Turning costs
+# nothing: a transpose is a view.</details>
+
+# %% [markdown]
+# **Think** One `Linear(64, 64)` stands twice in a Sequential. How many numbers has it to train, how many does its state
+# hold, and does loading that state still work?
+# <details><summary>Answer</summary>`64*64 + 64` are trained, since a shared parameter is named once. The state holds
+# twice as many, one copy under each name; loading writes the same array twice, with equal numbers.</details>
+
+# %% [markdown]
+# **Think** Somebody forgets `eval()` before measuring a network with Dropout. What does the measurement look like?
+# <details><summary>Answer</summary>It differs from call to call, and is worse than the network: neurons are missing.
+# No error is raised.</details>
+
+# %% [markdown]
+# ## What you built
+# Layers that hold their numbers, and a tree that finds, names, counts, switches, saves and restores them. It cost four
+# bytes a parameter, four more in every saved state, and activations that grow with the batch.\
+# Not built: hooks, because nothing in this course listens in; devices, because NumPy has one; a ModuleList, because
+# Sequential does; convolutions, because digits of 8 by 8 do without. Next, lesson 04 measures how wrong an answer is.
