@@ -122,6 +122,13 @@ MISTAKES = [
         says="makes float32 of float64 too",
         check="divide drawn",
     ),
+    Mistake(
+        "divide",
+        old="floating(a) / floating(b)",
+        new="np.abs(floating(a) / floating(b))",
+        says="loses the sign of the quotient",
+        check="divide drawn",
+    ),
     Mistake("curves", old="np.exp(floating(a))", new="2 ** floating(a)", says="has the base 2, not e", check="curves"),
     Mistake("curves", old="np.exp(floating(a))", new="np.expm1(floating(a))", says="is exp(x) - 1", check="curves"),
     Mistake(
@@ -399,6 +406,13 @@ MISTAKES = [
         old="return self.permute(*dims)",
         new="self.permute(*dims)\n    return self",
         says="throws the permuted tensor away and returns the old one",
+        check="transpose",
+    ),
+    Mistake(
+        "transpose",
+        old="return self.permute(*dims)",
+        new="return self.permute(dim1, dim0)",
+        says="hands permute the two dims alone; it wants the order of all",
         check="transpose",
     ),
     Mistake(

@@ -1,12 +1,13 @@
 # %% [markdown]
 # # 01 Tensors
-#
-# A network is arithmetic on grids of numbers. Here is the whole of it in one line:
+# A picture of nine pixels, 1 for ink. How much ink is in its left column, and how much in its top row?
 
 # %% imports
 from tito.notebook import check, draw, patch, probe, raises
 import math
+import tracemalloc
 from collections.abc import Callable, Iterator
+from timeit import timeit
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,38 +16,58 @@ from tinytorch.dtypes import as_array, floating, promote
 from tinytorch.generator import Generator
 
 # %%
-pixels, weights = np.array([[0.0, 0.5, 1.0]]), np.array([[2.0], [4.0], [6.0]])
-(pixels @ weights).item()
+picture = np.array([[1, 0, 0], [1, 0, 0], [1, 0, 0]])
+weights = np.array([[1, 1], [0, 1], [0, 1], [1, 0], [0, 0], [0, 0], [1, 0], [0, 0], [0, 0]])
+picture.reshape(1, 9) @ weights
 
 # %% [markdown]
-# Three pixels, three weights, one answer: `0 * 2 + 0.5 * 4 + 1 * 6`. NumPy did that. In this lesson you wrap NumPy in a
-# class of your own, `Tensor`, and give it every operation that the seven later lessons need. In lesson 06 the same
-# operations learn to run backward, which NumPy's cannot.
+# Three at the left, one on top: this bar stands. One column of the weights asks the first question, one the second:
+#
+# ![A picture times two sets of weights gives two scores, 3 for the left column and 1 for the top row.](figures/01_score.svg)
+
+# %% [markdown]
+# A network is that, many times over: a grid of numbers, multiplied by weights and added up. Here the weights were made by
+# hand; in lesson 08 they are learned. NumPy did the arithmetic. In this lesson you wrap it in a class of your own,
+# `Tensor`, with every operation that the later lessons need. NumPy forgets how a result came about; your class is built
+# so that lesson 06 can remember.
+#
+# Where a cell says `raise NotImplementedError`, you write. Run the check below it, or `tito test` in a terminal; `tito
+# hint` helps in three steps. At the end your tensor sorts four such pictures, and you measure how well.
 
 # %% [markdown]
 # ## Make a tensor
-#
-# A tensor owns a NumPy array. Networks use 32-bit floats: half the bytes of Python's own, and precise enough.
+# A tensor owns a NumPy array. Bytes of two numbers as NumPy makes them, bytes of two 32-bit floats, and what is lost:
 
 # %%
-np.array([0.1, 0.2]).nbytes, np.array([0.1, 0.2], dtype=np.float32).nbytes
+np.array([0.1, 0.2]).nbytes, np.array([0.1, 0.2], dtype=np.float32).nbytes, float(np.float32(0.1))
 
 # %% [markdown]
-# Sixteen bytes against eight. So floats become float32 unless you ask for another dtype; integers and booleans stay.
+# Half the bytes, and eight right digits, more than a weight needs. So floats become float32 unless another dtype is asked
+# for. Integers and booleans stay: a label is a count.
 #
-# **Shapes** `nested lists, a number or an array -> an array of the same shape`
+# A smaller relative of the first exercise is solved. It takes class labels, and refuses anything but integers:
+
+# %%
+def to_labels(data):
+    array = np.array(data)
+    if array.dtype.kind != "i":
+        raise TypeError(f"labels: need integers, got {type(data).__name__} of dtype {array.dtype}")
+    return array
+
+# %% [markdown]
+# `np.array` copies. `dtype.kind` is a letter: b for booleans, i and u for integers with and without sign, f for floats.
 #
+# Now write what all numbers of a tensor go through: a copy, of numbers only, floats in float32. The class below keeps
+# what you return as its `data`. Plumbing like `wrap`, which takes an array without a copy, is supplied throughout.
+#
+# **Shapes** `nested lists, a number or an array -> an array of the same shape`.
 # **By hand** `[[1.5, 2], [3, 4]]` gives four float32 numbers in shape (2, 2); `[1, 2]` gives int64.
-#
-# The array is always a copy: changing the list or array that was passed does not change the tensor. The class below
-# the exercise keeps what you return as its `data`.
 
 # %% exercise="create" points=4
 def to_array(data: Any, dtype: Any = None) -> np.ndarray:
     """A new array of the numbers in `data`: nested lists, a number, an array or a tensor.
 
-    Floats become float32 unless `dtype` is given (PyTorch keeps a NumPy array's float64); integers and booleans stay.
-    Raises TypeError when the data are not numbers.
+    Floats become float32 unless `dtype` is given, integers and booleans stay. Raises TypeError for what is no number.
     About 6 lines.
     """
     ### BEGIN SOLUTION
@@ -58,13 +79,11 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray:
     return array
     ### END SOLUTION
 
-
 # %% supplied="Tensor"
 class Tensor:
     """A grid of numbers of one dtype. `data` is its NumPy array, and its own.
 
-    Floats become float32 unless `dtype` is given (PyTorch keeps a NumPy array's float64); integers and booleans stay.
-    Raises TypeError when the data are not numbers.
+    Floats become float32 unless `dtype` is given, integers and booleans stay. Raises TypeError for what is no number.
     """
 
     __array_ufunc__ = None  # a NumPy array on the left of an operator leaves the work to the tensor
@@ -72,7 +91,6 @@ class Tensor:
 
     def __init__(self, data: Any, dtype: Any = None) -> None:
         self.data = to_array(data, dtype)
-
 
 # %% supplied="Tensor.wrap"
 @patch(classmethod)
@@ -95,7 +113,6 @@ def __repr__(self: Tensor) -> str:
     numbers = np.array2string(self.data, separator=", ", prefix="Tensor(")
     usual = self.data.dtype in (np.float32, np.int64, np.bool_)
     return f"Tensor({numbers})" if usual else f"Tensor({numbers}, dtype={self.data.dtype})"
-
 
 # %% check="create" points=2
 def test_unit_create():
@@ -133,12 +150,14 @@ test_unit_create_copies()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `torch.tensor([[1.5, 2], [3, 4]])` is the same; given a float64 array it stays float64, where ours does not.
+# **In PyTorch** the same, but a float64 array stays float64 there:
+# ```python oracle
+# (torch.tensor([[1.5, 2], [3, 4]]).dtype, torch.tensor(np.array([0.5])).dtype) == (torch.float32, torch.float64)
+# ```
 
 # %% [markdown]
 # ## What a tensor knows of itself
-#
-# Most errors in machine learning are shapes that do not fit, so the first question to a tensor is what shape it has:
+# Most errors in machine learning are shapes that do not fit, so the first question to a tensor is its shape:
 
 # %%
 grid = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -160,12 +179,10 @@ def dtype(self: Tensor) -> np.dtype:
     """The kind of number held, as `float32`."""
     return self.data.dtype
 
-
 # %% [markdown]
-# Write three more, of the same pattern.
+# Write three more, of the same pattern. The ways out of a tensor, to plain Python, are supplied after the check.
 #
-# **Shapes** `a tensor -> one integer`
-#
+# **Shapes** `a tensor -> one integer`.
 # **By hand** shape (2, 3) in float32 has 2 dimensions, 2 * 3 numbers and 2 * 3 * 4 bytes.
 
 # %% exercise="facts" points=2
@@ -192,7 +209,6 @@ def nbytes(self: Tensor) -> int:
     return self.data.nbytes
     ### END SOLUTION
 
-
 # %% check="facts" points=2
 def test_unit_facts():
     check("Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).ndim", want=2)
@@ -203,6 +219,12 @@ def test_unit_facts():
 
 
 test_unit_facts()
+
+# %% [markdown]
+# **In PyTorch** the same; `shape` there is a class of its own, which is a tuple too, here it is a plain tuple:
+# ```python oracle
+# (torch.zeros(2, 3).numel(), torch.zeros(2, 3).nbytes, type(torch.zeros(2, 3).shape)) == (6, 24, torch.Size)
+# ```
 
 # %% supplied="Tensor.item"
 @patch
@@ -238,16 +260,25 @@ def __bool__(self: Tensor) -> bool:
     """Whether the one number is not zero. Raises ValueError when there are more."""
     return bool(self.item())
 
+# %% [markdown]
+# `item` is for one number. What does it say to six? The helper keeps an error's words, here and below:
+
+# %%
+def refusal(action):
+    try:
+        action()
+    except ValueError as error:
+        return str(error)
+
+Tensor([[7.5]]).item(), refusal(lambda: grid.item())
 
 # %% [markdown]
-# **In PyTorch** `t.ndim`, `t.numel()` and `t.nbytes` are the same; `t.shape` there is a class of its own, here a plain tuple.
+# An error in this course names the operation, what is wrong, the shapes, and what to do. Yours will too.
 
 # %% [markdown]
 # ## One operation, one class
-#
-# Arithmetic goes through small classes, one for each operation. `forward` gets arrays and returns an array.
-# Calling an operation applies it to tensors. This plumbing is supplied; trace it once. `promote` and `as_array`, from the
-# supplied `dtypes.py`, bring arrays and numbers to one dtype by PyTorch's rules:
+# Arithmetic goes through small classes, one for each operation: `forward` gets arrays and returns an array. A class,
+# because an operation must have a place to keep things once it runs backward. This plumbing is supplied; trace it once:
 
 # %% supplied="Operation"
 class Operation:
@@ -270,6 +301,8 @@ class Operation:
         beside = next(x.data.dtype for x in inputs if isinstance(x, Tensor))
         return [x if isinstance(x, Tensor) else Tensor.wrap(as_array(x, beside)) for x in inputs]
 
+# %% [markdown]
+# `promote` and `as_array`, from the supplied file `dtypes.py`, bring everything to one dtype. Addition is solved:
 
 # %% twin="Add"
 class Add(Operation):
@@ -277,7 +310,6 @@ class Add(Operation):
 
     def forward(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a + b
-
 
 # %% twin="Tensor.add"
 @patch
@@ -289,20 +321,34 @@ def __add__(self: Tensor, other: Any) -> Tensor:
 def __radd__(self: Tensor, other: Any) -> Tensor:
     return Add().apply(other, self)
 
-
 # %% [markdown]
-# `+` on two tensors makes an `Add` and applies it; `1 + t` arrives in `__radd__`, since a Python number cannot add tensors:
+# `+` on two tensors makes an `Add` and applies it. `1 + t` arrives in `__radd__`, since an int cannot add tensors:
 
 # %%
-1 + Tensor([[1, 2, 3], [4, 5, 6]]) + Tensor([10, 20, 30])
+1 + Tensor([1, 2, 3]), (Tensor([1, 2, 3]) + 0.5).dtype
 
 # %% [markdown]
-# The row `[10, 20, 30]` was added to both rows: a missing dimension is repeated. That is broadcasting, and NumPy does it.
+# Python's 0.5 has twice the bits. Floats beat integers, but a bare number never makes a tensor's numbers longer.
 #
+# Shapes may differ as well. Add a row of three to two rows of three:
+
+# %%
+left, row = np.array([[1, 2, 3], [4, 5, 6]]), np.array([10, 20, -30])
+Tensor(left) + Tensor(row), refusal(lambda: Tensor(left) + Tensor([10, 20]))
+
+# %% [markdown]
+# The row went to both rows; the row of two was refused. That is broadcasting:
+#
+# ![A row of three added to a grid of two rows: the row is repeated, once for each row of the grid.](figures/01_broadcast.svg)
+#
+# The rule: line the two shapes up at their right ends. In each place the sizes are equal, or one of them is 1 or missing
+# and is repeated. Three against two is neither.
+
+# %% [markdown]
 # ## Subtract, multiply, negate
+# Write three more operations, each like `Add`. Their operators below are supplied, two for each: `t - 1` and `1 - t`.
 #
-# **Shapes** `(...), (...) -> (...)`
-#
+# **Shapes** `(...), (...) -> (...)`, broadcast; one input for `Neg`.
 # **By hand** `[1 2 3] - [10 20 30]` is `[-9 -18 -27]`; `[1 2 3] * [10 20 30]` is `[10 40 90]`.
 
 # %% exercise="arithmetic" points=4
@@ -332,7 +378,6 @@ class Neg(Operation):
         return -a
         ### END SOLUTION
 
-
 # %% supplied="Tensor.sub"
 @patch
 def __sub__(self: Tensor, other: Any) -> Tensor:
@@ -357,7 +402,6 @@ def __rmul__(self: Tensor, other: Any) -> Tensor:
 @patch
 def __neg__(self: Tensor) -> Tensor:
     return Neg().apply(self)
-
 
 # %% check="arithmetic" points=3
 def test_unit_arithmetic():
@@ -386,21 +430,22 @@ test_unit_arithmetic_broadcasts()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `a - b`, `a * b` and `-a` are the same, dtypes included; with a NumPy array on the left PyTorch's result depends on the version.
+# **In PyTorch** the same; a negative of booleans is refused in both, in NumPy with a TypeError, in PyTorch a RuntimeError:
+# ```python oracle
+# (torch.tensor([1, 2, 3]) - torch.tensor([10, 20, 30])).tolist() == [-9, -18, -27]
+# ```
 
 # %% [markdown]
 # ## Divide
-#
-# Integers divided by integers are seldom integers, so a quotient is always a float. NumPy would give float64:
+# Integers divided by integers are seldom integers, so a quotient is a float. NumPy's is long; `floating` shortens:
 
 # %%
-(np.array([1, 2]) / np.array([4, 4])).dtype
+(np.array([1, 2]) / np.array([4, 5])).dtype, floating(np.array([1, 2])).dtype
 
 # %% [markdown]
-# `floating`, from the supplied `dtypes.py`, turns integers into float32 and leaves floats alone.
+# `floating`, from `dtypes.py`, makes float32 of integers and leaves floats alone. Write a quotient that does the same.
 #
-# **Shapes** `(...), (...) -> (...)`, float
-#
+# **Shapes** `(...), (...) -> (...)`, float.
 # **By hand** `[1 2] / [4 5]` is `[0.25 0.4]`, in float32.
 
 # %% exercise="divide" points=3
@@ -412,7 +457,6 @@ class Div(Operation):
         return floating(a) / floating(b)
         ### END SOLUTION
 
-
 # %% supplied="Tensor.div"
 @patch
 def __truediv__(self: Tensor, other: Any) -> Tensor:
@@ -422,7 +466,6 @@ def __truediv__(self: Tensor, other: Any) -> Tensor:
 @patch
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     return Div().apply(other, self)
-
 
 # %% check="divide" points=2
 def test_unit_divide():
@@ -447,13 +490,15 @@ test_unit_divide_drawn()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `torch.tensor([1, 2]) / torch.tensor([4, 5])` is the same; dividing by zero is silent there, while NumPy warns.
+# **In PyTorch** the same; dividing by zero is silent there, while NumPy warns:
+# ```python oracle
+# (torch.tensor([1, 2]) / torch.tensor([4, 5])).dtype == torch.float32 and torch.isinf(torch.tensor(1.0) / 0).item()
+# ```
 
 # %% [markdown]
 # ## Powers and curves
-#
-# Losses square, activations exponentiate. A number that is no tensor is a setting, so it goes to the constructor: here
-# is `Pow`, solved, with its operator.
+# Losses square, activations exponentiate. A number that is no tensor is a setting, and goes to the constructor. Here is
+# `Pow`, solved, with its operator:
 
 # %% twin="Pow"
 class Pow(Operation):
@@ -473,15 +518,14 @@ def __pow__(self: Tensor, exponent: float) -> Tensor:
         raise TypeError(f"pow: exponent must be a number, got {type(exponent).__name__}; write (a.log() * b).exp()")
     return Pow(exponent).apply(self)
 
-
 # %%
-Tensor([[1, 2, 3]]) ** 2
+Tensor([[1, 2, 3]]) ** 2, Tensor([[1, 2, 4]]) ** -1
 
 # %% [markdown]
-# Write three curves. Each takes integers too, and gives floats.
+# Whole powers of integers stay integers; others need floats. Write three curves that take integers too and give floats.
+# Their methods are supplied below; so is `2 ** t`, made of two of your curves.
 #
-# **Shapes** `(...) -> (...)`, float
-#
+# **Shapes** `(...) -> (...)`, float.
 # **By hand** exp(0) is 1, log(1) is 0, sqrt(9) is 3.
 
 # %% exercise="curves" points=3
@@ -511,7 +555,6 @@ class Sqrt(Operation):
         return np.sqrt(floating(a))
         ### END SOLUTION
 
-
 # %% supplied="Tensor.exp"
 @patch
 def exp(self: Tensor) -> Tensor:
@@ -538,7 +581,6 @@ def __rpow__(self: Tensor, base: float) -> Tensor:
         raise ValueError(f"pow: the base must be above 0, got {base}")
     return (self * math.log(base)).exp()
 
-
 # %% check="curves" points=2
 def test_unit_curves():
     check("Tensor([0.0, 1.0]).exp()", want=[1.0, math.e])
@@ -564,22 +606,38 @@ test_unit_curves_drawn()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `t.exp()`, `t.log()`, `t.sqrt()` are the same; PyTorch's `**` also takes a tensor as exponent, ours a number.
+# **In PyTorch** the same; its `**` also takes a tensor as exponent, ours a number only:
+# ```python oracle
+# (torch.tensor([9, 16]).sqrt().tolist(), (torch.tensor([2, 3]) ** torch.tensor([5, 2])).tolist()) == ([3, 4], [32, 9])
+# ```
 
 # %% [markdown]
 # ## Multiply matrices
+# The picture at the top met its weights in a matrix product: each row on the left with each column on the right.
 #
-# A layer weighs every input for every output: combine each row of A with each column of B.
-#
-# **Shapes** `(n, k) @ (k, m) -> (n, m)`, with any equal or broadcasting dimensions in front
-#
-# **By hand** the row `[1 2 3]` against the column `[7 9 1]`:
-
-# %%
-1 * 7 + 2 * 9 + 3 * 1
+# ![Row 0 of a matrix with two rows meets column 0 of one with three rows: 1 times 7, 2 times 9 and 3 times 1 make 28.](figures/01_matmul.svg)
 
 # %% [markdown]
-# Do that for two rows and two columns and you have four numbers. Refuse sizes that do not fit, and say which.
+# All four numbers, slowly. This twin is the definition, one loop for each letter of the shapes:
+
+# %%
+def slow_matmul(a, b):
+    (n, k), m = a.shape, b.shape[1]
+    result = np.zeros((n, m))
+    for i in range(n):
+        for j in range(m):
+            for x in range(k):
+                result[i, j] += a[i, x] * b[x, j]
+    return result
+
+slow_matmul(left, np.array([[7, 8], [9, 1], [1, 2]])), refusal(lambda: np.ones((2, 3)) @ np.ones((2, 4)))
+
+# %% [markdown]
+# NumPy's `@` does the loops, but its refusal is written for its developers. Write the product with `@`, and refuse in
+# words of your own what does not fit.
+#
+# **Shapes** `(n, k) @ (k, m) -> (n, m)`, with any equal or broadcasting dimensions in front.
+# **By hand** `[[1 2 3] [4 5 6]] @ [[7 8] [9 1] [1 2]]` is `[[28 16] [79 49]]`, as above.
 
 # %% exercise="matmul" points=4
 class MatMul(Operation):
@@ -599,7 +657,6 @@ class MatMul(Operation):
         return a @ b
         ### END SOLUTION
 
-
 # %% supplied="Tensor.matmul"
 @patch
 def __matmul__(self: Tensor, other: Any) -> Tensor:
@@ -609,7 +666,6 @@ def __matmul__(self: Tensor, other: Any) -> Tensor:
 @patch
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return MatMul().apply(other, self)
-
 
 # %% check="matmul" points=3
 def test_unit_matmul():
@@ -636,12 +692,31 @@ test_unit_matmul_batches()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `torch.matmul(a, b)` is the same; for two vectors it gives their dot product, where ours refuses.
+# **In PyTorch** the same; for two vectors it gives their dot product, where ours refuses:
+# ```python oracle
+# torch.matmul(torch.tensor([1, 2, 3]), torch.tensor([7, 9, 1])).item() == 28
+# ```
+
+# %% [markdown]
+# How much faster than the loops? `Generator`, supplied, draws numbers, the same ones for the same seed:
+
+# %%
+drawn = Generator(0)
+a, b = drawn.normal(0, 1, (60, 50)), drawn.normal(0, 1, (50, 40))
+slow = timeit(lambda: slow_matmul(a, b), number=1)
+fast = timeit(lambda: Tensor(a) @ Tensor(b), number=100) / 100
+print(f"loops {1e3 * slow:.1f} ms   @ {1e3 * fast:.3f} ms   {slow / fast:.0f} times")
+np.allclose(slow_matmul(a, b), Tensor(a) @ Tensor(b), atol=1e-4)
+
+# %% [markdown]
+# Equal but for rounding, and more than a hundred times apart. A Python loop looks up names and makes an object for every number;
+# `@` hands the arrays to machine code once. So a network is written as a few large operations.
 
 # %% [markdown]
 # ## Fold a dimension away
+# `dim` names the dimension that disappears; None means all of them; `keepdim` leaves it with size 1. `Sum`, below, is solved.
 #
-# `dim` names the dimension that disappears; None means all of them; `keepdim` leaves it with size 1. `Sum` is solved:
+# ![Summing a grid of shape 2 by 3: over dim 0 one number a column is left, over dim 1 one a row.](figures/01_fold.svg)
 
 # %% twin="Sum"
 class Sum(Operation):
@@ -659,18 +734,16 @@ def sum(self: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = 
     """Sum over `dim`, over everything when None. Booleans and integers give int64."""
     return Sum(dim, keepdim).apply(self)
 
-
 # %%
-Tensor([[1, 2, 3], [4, 5, 6]]).sum(dim=0)
+Tensor(left).sum(dim=0), Tensor(left).sum(dim=1, keepdim=True), left.size // left.sum(axis=1).size
 
 # %% [markdown]
-# Dim 0, the rows, is gone; a sum for each of the three columns is left.
+# Over dim 0 the shape (2, 3) became (3,). With `keepdim` over dim 1 it became (2, 1), still a column. The last number is
+# how many went into each sum: all numbers, shared among the sums.
 #
-# The mean divides that sum by how many numbers went into each result. The mean of nothing is nan, and the mean of
-# integers is refused, since the answer is no integer.
+# Write the mean: a sum divided by that count. The mean of nothing is nan; that of integers is refused, being no integer.
 #
-# **Shapes** `(n, m) -> (m,)` for dim 0, `(n, 1)` for dim 1 with keepdim, `()` for None
-#
+# **Shapes** `(n, m) -> (m,)` for dim 0, `(n, 1)` for dim 1 with keepdim, `()` for None.
 # **By hand** the mean of `[[1 2 3] [4 5 6]]` over dim 1 is `[2 5]`.
 
 # %% exercise="mean" points=4
@@ -693,13 +766,11 @@ class Mean(Operation):
         return total / count if count else total * math.nan
         ### END SOLUTION
 
-
 # %% supplied="Tensor.mean"
 @patch
 def mean(self: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Tensor:
     """Mean over `dim`, over everything when None. Raises TypeError for integers."""
     return Mean(dim, keepdim).apply(self)
-
 
 # %% check="mean" points=3
 def test_unit_mean():
@@ -725,16 +796,35 @@ test_unit_mean_of_nothing()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `t.mean(dim=1)` is the same, and refuses integers too.
+# **In PyTorch** the same; PyTorch refuses integers with a RuntimeError, ours is a TypeError:
+# ```python oracle
+# torch.tensor([[1.0, 2, 3], [4, 5, 6]]).mean(dim=1).tolist() == [2.0, 5.0]
+# ```
+
+# %% [markdown]
+# What `keepdim` is for: take from every row its own mean.
+
+# %%
+grid - grid.mean(dim=1, keepdim=True)
+
+# %% [markdown]
+# Both rows are now centred at 0. Without `keepdim`, two means meet rows of three, and broadcasting refuses.
 
 # %% [markdown]
 # ## The largest
+# A classifier's answer is the class with the largest score. Two questions belong to that: how large, and where? There
+# may be no answer, and NumPy's words for that do not help:
+
+# %%
+refusal(lambda: np.zeros((2, 0)).max(axis=1)), np.zeros((0, 3)).max(axis=1).shape, np.zeros((2, 0)).sum(axis=1)
+
+# %% [markdown]
+# Nothing has no largest. No rows at all are no problem: no answer is wanted there. A sum of nothing is 0, so the sum
+# over the same dimension tells how many answers are wanted.
 #
-# A classifier's answer is the class with the largest score. Two questions belong to that: how large, and where.
-# NumPy's own message for an empty dimension does not help, so give a better one.
+# Write both, and refuse in your own words where an answer is wanted and there is nothing to choose from.
 #
-# **Shapes** `(n, m) -> (n,)` for dim 1, `(n, 1)` with keepdim
-#
+# **Shapes** `(n, m) -> (n,)` for dim 1, `(n, 1)` with keepdim.
 # **By hand** `[[3 9 4] [8 1 5]]` over dim 1: the largest are `[9 8]`, at `[1 0]`.
 
 # %% exercise="max" points=4
@@ -769,7 +859,6 @@ def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
     return Tensor(np.argmax(self.data, axis=dim, keepdims=keepdim))
     ### END SOLUTION
 
-
 # %% supplied="Tensor.max"
 class MaxResult(NamedTuple):
     """What `max(dim)` gives: the largest values and where they stand."""
@@ -794,7 +883,6 @@ def max(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     grid[dim] = where.data
     values = self[tuple(grid)]
     return MaxResult(values, where) if keepdim else MaxResult(values.sum(dim), where.sum(dim))
-
 
 # %% check="max" points=3
 def test_unit_max():
@@ -824,20 +912,35 @@ test_unit_max_keeps_dims()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `t.amax(dim=1)` and `t.argmax(dim=1)` are the same; argmax there may name any of several equals, ours the first.
+# **In PyTorch** the same, the first of equals included; for nothing it raises an IndexError, ours a ValueError:
+# ```python oracle
+# torch.tensor([[3, 9, 9], [8, 1, 5]]).max(dim=1).indices.tolist() == [1, 0]
+# ```
 
 # %% [markdown]
 # ## New shape, same numbers
-#
-# An 8 by 8 picture enters a network as 64 numbers in a row. No number moves in memory; only the way of counting changes.
+# The picture at the top entered as nine numbers in a row. No number moved in memory; only the counting changed:
 
 # %%
-picture = np.arange(6).reshape(2, 3)
-np.shares_memory(picture, picture.reshape(6))
+np.shares_memory(picture, picture.reshape(9)), refusal(lambda: left.reshape(4, 2))
 
 # %% [markdown]
-# **Shapes** any shape to any other with the same count; one size may be -1 and is worked out
+# ![Six numbers lie in memory in one order. As 2 by 3 and 3 by 2 they are read on in that order; the transpose jumps.](figures/01_order.svg)
 #
+# NumPy's refusal names only one of the two shapes. To say it better, let it try, and raise an error of your own. This
+# twin does so for `float`:
+
+# %%
+def to_number(text):
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"to_number: {text!r} is no number; write it like 1.5") from None
+
+# %% [markdown]
+# `from None` hides the first error, so that only yours is shown. Write `Reshape` in the same way.
+#
+# **Shapes** any shape to any other with the same count; one size may be -1 and is worked out.
 # **By hand** `[[1 2 3] [4 5 6]]` as (3, 2) is `[[1 2] [3 4] [5 6]]`: read on in the same order.
 
 # %% exercise="reshape" points=3
@@ -859,7 +962,6 @@ class Reshape(Operation):
             raise ValueError(f"reshape: {a.size} numbers of shape {a.shape} do not fill {self.shape}") from None
         ### END SOLUTION
 
-
 # %% supplied="Tensor.reshape"
 @patch
 def reshape(self: Tensor, *shape: Any) -> Tensor:
@@ -874,7 +976,6 @@ def view(self: Tensor, *shape: Any) -> Tensor:
     if self.data.size and not np.shares_memory(result.data, self.data):
         raise ValueError(f"view: shape {self.shape} as {result.shape} needs a copy; use reshape")
     return result
-
 
 # %% check="reshape" points=2
 def test_unit_reshape():
@@ -906,13 +1007,17 @@ test_unit_reshape_shares_memory()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `t.reshape(3, 2)` and `t.view(3, 2)` are the same; ours raises ValueError where PyTorch raises RuntimeError.
+# **In PyTorch** the same; where ours raises ValueError, PyTorch raises RuntimeError:
+# ```python oracle
+# torch.tensor([[1, 2, 3], [4, 5, 6]]).view(3, -1).tolist() == [[1, 2], [3, 4], [5, 6]]
+# ```
 
 # %% [markdown]
 # ## Reorder dimensions
+# Reshape reads on; a transpose turns rows into columns. Write `Permute`, which takes any order of the dimensions, and
+# refuses dims that leave one out or name one twice. Dims may count from the end: of three, `-1 % 3` is 2, the last.
 #
-# **Shapes** dims (2, 0, 1) on `(a, b, c)` give `(c, a, b)`: the new dimension i is the old dimension dims[i]
-#
+# **Shapes** dims (2, 0, 1) on `(a, b, c)` give `(c, a, b)`: the new dimension i is the old dimension dims[i].
 # **By hand** `[[1 2 3] [4 5 6]]` with dims (1, 0) is `[[1 4] [2 5] [3 6]]`: rows become columns.
 
 # %% exercise="permute" points=3
@@ -933,31 +1038,17 @@ class Permute(Operation):
         return a.transpose(self.dims)
         ### END SOLUTION
 
-
 # %% supplied="Tensor.permute"
 @patch
 def permute(self: Tensor, *dims: Any) -> Tensor:
     """Dimensions in the order of `dims`: `t.permute(2, 0, 1)` or `t.permute((2, 0, 1))`. Shares memory."""
     return Permute(tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims).apply(self)
 
-
-# %% exercise="transpose" points=2
-@patch
-def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged, by `permute`. `(a, b, c)` with dims 0 and 2 gives `(c, b, a)`. About 3 lines."""
-    ### BEGIN SOLUTION
-    dims = list(range(self.data.ndim))
-    dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
-    return self.permute(*dims)
-    ### END SOLUTION
-
-
 # %% supplied="Tensor.T"
 @patch(property)
 def T(self: Tensor) -> Tensor:
     """All dimensions in reverse order; of a matrix, its transpose."""
     return self.permute(*reversed(range(self.data.ndim)))
-
 
 # %% check="permute" points=2
 def test_unit_permute():
@@ -982,6 +1073,38 @@ def test_unit_permute_drawn():
 test_unit_permute_drawn()
 ### END HIDDEN TESTS
 
+# %% [markdown]
+# **In PyTorch** the same; wrong dims are a RuntimeError there, a ValueError here:
+# ```python oracle
+# torch.zeros(2, 3, 4).permute(-1, 0, 1).shape == (4, 2, 3)
+# ```
+
+# %% [markdown]
+# Often one dimension moves and the rest stay. A twin brings the last to the front, and leaves the work to `permute`:
+
+# %%
+def last_first(tensor):
+    dims = list(range(tensor.ndim))
+    return tensor.permute(dims[-1], *dims[:-1])
+
+last_first(Tensor(np.zeros((2, 3, 4)))).shape
+
+# %% [markdown]
+# Write the exchange of two dimensions.
+#
+# **Shapes** dims 0 and 2 of `(a, b, c)` give `(c, b, a)`.
+# **By hand** shape (2, 3, 4) with dims 0 and 1 becomes (3, 2, 4).
+
+# %% exercise="transpose" points=2
+@patch
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged, by `permute`. `(a, b, c)` with dims 0 and 2 gives `(c, b, a)`. About 3 lines."""
+    ### BEGIN SOLUTION
+    dims = list(range(self.data.ndim))
+    dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
+    return self.permute(*dims)
+    ### END SOLUTION
+
 # %% check="transpose" points=2
 def test_unit_transpose():
     check("Tensor([[1, 2, 3], [4, 5, 6]]).transpose(0, 1)", want=[[1, 4], [2, 5], [3, 6]])
@@ -993,12 +1116,14 @@ def test_unit_transpose():
 test_unit_transpose()
 
 # %% [markdown]
-# **In PyTorch** `t.permute(1, 0)`, `t.transpose(0, 1)` and `t.T` are the same for a matrix; for more dimensions PyTorch asks for `t.mT` or `permute`, ours reverses them all.
+# **In PyTorch** the same; `T` of more than two dimensions is deprecated there, ours reverses them all:
+# ```python oracle
+# torch.zeros(2, 3, 4).transpose(0, 1).shape == (3, 2, 4)
+# ```
 
 # %% [markdown]
 # ## Pick and compare
-#
-# Indexing and comparison are solved; both follow NumPy. Read them, then use them in the last exercise.
+# Indexing and comparison are solved; both follow NumPy. So are a few ways to make and convert tensors:
 
 # %% twin="GetItem"
 class GetItem(Operation):
@@ -1025,7 +1150,6 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
 @patch
 def __iter__(self: Tensor) -> Iterator[Tensor]:
     return (self[i] for i in range(len(self)))
-
 
 # %% twin="Tensor.compare"
 @patch
@@ -1056,11 +1180,6 @@ def __gt__(self: Tensor, other: Any) -> Tensor:
 @patch
 def __ge__(self: Tensor, other: Any) -> Tensor:
     return Tensor(self.data >= np.asarray(other))
-
-
-# %%
-scores = Tensor([[3, 9, 4], [8, 1, 5]])
-scores[:, 1], scores[scores > 4]
 
 # %% supplied="zeros"
 class Cast(Operation):
@@ -1093,14 +1212,19 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     """Numbers from `start` (0 when one number is given) up to, not including, `stop`."""
     return Tensor(np.arange(start, stop, step) if stop is not None else np.arange(0, start, step), dtype=dtype)
 
+# %%
+scores = Tensor([[3, 9, 4], [8, 1, 5]])
+scores[:, 1], scores > 4, scores[scores > 4], (scores > 4).astype("float32").mean()
+
+# %% [markdown]
+# A slice takes a column; a comparison gives booleans of the same shape; booleans pick where they are True. Made floats,
+# their mean is the share that is True, here half.
 
 # %% [markdown]
 # ## Put it together: accuracy
-#
 # Scores `(B, C)` and labels `(B,)`: which share of the rows has its largest score at the label?
 #
-# **Shapes** `(B, C), (B,) -> a Python float`
-#
+# **Shapes** `(B, C), (B,) -> a Python float`.
 # **By hand** scores `[[3 9 4] [8 1 5]]` answer classes 1 and 0; with labels `[1 2]` one of two is right: 0.5.
 
 # %% exercise="accuracy" points=3
@@ -1110,7 +1234,6 @@ def accuracy(scores: Tensor, labels: Tensor) -> float:
     right = scores.argmax(dim=-1) == labels
     return float(right.astype(np.float32).mean())
     ### END SOLUTION
-
 
 # %% check="accuracy" points=3
 def test_unit_accuracy():
@@ -1122,27 +1245,127 @@ def test_unit_accuracy():
 test_unit_accuracy()
 
 # %% [markdown]
+# **In PyTorch** the same; there is no function for it in PyTorch itself, and its conversion is called `float`:
+# ```python oracle
+# (torch.tensor([[3, 9, 4], [8, 1, 5]]).argmax(dim=-1) == torch.tensor([1, 2])).float().mean().item() == 0.5
+# ```
+
+# %% [markdown]
+# Four bars now, at the left, on top, and both moved to the middle. Class 0 stands, class 1 lies:
+
+# %%
+bars = np.zeros((4, 3, 3))
+bars[0, :, 0] = bars[1, 0, :] = bars[2, :, 1] = bars[3, 1, :] = 1
+scores = Tensor(bars).reshape(4, 9) @ Tensor(weights)
+scores, accuracy(scores, Tensor([0, 1, 0, 1]))
+
+# %% [markdown]
+# The first two are right and the last two wrong: weights made by hand know only what their maker thought of.
+
+# %% [markdown]
 # ## Break it on purpose
-#
-# A column against a row does not fail. It broadcasts to a square, and no error says that you meant something else:
+# Three predictions, equal to their targets. The mean of the squared differences must be 0:
 
 # %%
 prediction, target = Tensor([[1.0], [2.0], [3.0]]), Tensor([1.0, 2.0, 3.0])
-(prediction - target).shape
+((prediction - target) ** 2).mean(), (prediction - target).shape
 
 # %% [markdown]
-# Three answers minus three targets gave nine numbers. The losses of lesson 04 refuse shapes that differ for this reason.
+# It is not, and nothing failed. A column against a row broadcasts to a square: every prediction met every target.
 #
-# ## What it costs
+# ![A column of three minus a row of three is a square of nine differences; only its diagonal was meant.](figures/01_square.svg)
 #
-# A view has no numbers of its own. Sum the bytes that a transpose and a copy take:
+# `target.reshape(3, 1)` mends it, and the losses of lesson 04 refuse shapes that differ.
+
+# %% [markdown]
+# A second surprise: write to a reshaped tensor, then look at the one it came from.
 
 # %%
-wide = Tensor(np.ones((1000, 1000)))
-np.shares_memory(wide.T.data, wide.data), np.shares_memory((wide + 0).data, wide.data), wide.nbytes
+source = Tensor([[1, 2, 3], [4, 5, 6]])
+source.reshape(6)[0] = 99
+source
 
 # %% [markdown]
-# The transpose costs nothing, the sum four million bytes.
+# One memory, two tensors. Before you write to a result, know whether it is a view; `Tensor(result)` makes a copy.
+
+# %% [markdown]
+# ## What it costs: bytes
+# The estimate is the count of numbers times the bytes of one. Beside it, in turn: what the tensor says, and what Python's
+# own bookkeeping of memory says of a sum, a transpose and a reshape:
+
+# %%
+def peak_bytes(action):
+    tracemalloc.start()
+    action()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+estimate, wide = 1000 * 1000 * 4, ones(1000, 1000)
+estimate, wide.nbytes, peak_bytes(lambda: wide + 1), peak_bytes(lambda: wide.T), peak_bytes(lambda: wide.reshape(-1))
+
+# %% [markdown]
+# The sum took its estimate and a little for the objects. The two views took the little only, whatever the size:
 #
-# You built the arithmetic that everything else stands on. It is not built to run on a GPU, to have complex numbers or
-# sparse storage: none of the later lessons needs them. Next, lesson 02 bends straight lines with activations.
+# ![Memory against size: a copy takes four bytes a number, a view none.](figures/01_growth.svg)
+
+# %% [markdown]
+# How can a transpose move nothing? An array is memory and steps in bytes: to the next row, to the next column.
+
+# %%
+wide.data.strides, wide.T.data.strides, np.broadcast_to(row, (2, 3)).strides
+
+# %% [markdown]
+# The transpose exchanged the two steps. A repeated row has a step of 0: the same row is read again, and takes no memory.
+# The result does. A column and a row of a thousand each:
+
+# %%
+column, line = ones(1000, 1), ones(1000)
+column.nbytes + line.nbytes, peak_bytes(lambda: column + line), peak_bytes(lambda: wide * wide + wide)
+
+# %% [markdown]
+# Eight thousand bytes went in, four million came out. The last expression held eight million at its peak: its product is
+# still there while the sum is made. In training, lesson 06 has to keep all such results.
+
+# %% [markdown]
+# ## What it costs: time
+# A sum of two (n, n) matrices does n * n additions. Their product does n multiplications and n additions for each result:
+
+# %%
+n = 400
+x = Tensor(Generator(1).normal(0, 1, (n, n)))
+add, product = (timeit(action, number=20) / 20 for action in (lambda: x + x, lambda: x @ x))
+print(f"arithmetic {2 * n} times   time {product / add:.0f} times")
+
+# %% [markdown]
+# Much more arithmetic, but not in proportion more time. The sum waits for memory: three numbers are moved for one
+# addition. In the product each number that was fetched is used n times.
+
+# %% [markdown]
+# ## Think
+# **Think** `t - t.mean(dim=0)` needs no `keepdim`, and `t - t.mean(dim=1)` does. Why?
+# <details><summary>Answer</summary>For shape (n, m) the first mean has shape (m,), which lines up with the right end of
+# (n, m). The second has shape (n,), and n would meet m. With `keepdim` it is (n, 1).</details>
+#
+# **Think** And for a square t, what does `t - t.mean(dim=1)` do?
+# <details><summary>Answer</summary>It runs, and is wrong: the mean of row j is taken from column j. Try non-square shapes
+# first; a square hides this.</details>
+#
+# **Think** Why may `reshape` have to copy after a transpose?
+# <details><summary>Answer</summary>A shape and one step for each dimension describe a view. Reading a transpose on, row by
+# row, jumps through memory in a way that no single step describes.</details>
+#
+# **Think** Why does `sum` take integers when `mean` refuses them?
+# <details><summary>Answer</summary>A sum of integers is one. A mean seldom is: rounding it would be wrong, and choosing a
+# float dtype in silence hides that the data were labels or counts.</details>
+
+# %% [markdown]
+# ## What you have
+# You built a class with its arithmetic; what it costs is one new array an operation, and nothing for a view. Not built,
+# since no later lesson needs it:
+#
+# - graphics processors: one more place for an array, with the same operations
+# - in place operators: lesson 06 needs every result as it was
+# - dot products of vectors, complex numbers, sparse storage, and floats of 16 bits
+#
+# Next, lesson 02: two matrix products after each other are one; something has to bend between them.
