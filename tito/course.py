@@ -40,6 +40,11 @@ class Lesson:
         others = self.folder.glob("*.py")
         return tuple(sorted(path for path in others if path.stem not in (self.name, "mistakes")))
 
+    @property
+    def figures(self) -> tuple[Path, ...]:
+        """The drawn figures that its text shows."""
+        return tuple(sorted((self.folder / "figures").glob("*.svg")))
+
     def cells(self) -> tuple[percent.Cell, ...]:
         """The cells of its source, read once; two of one name are refused."""
         return _cells(self.source, self.source.stat().st_mtime_ns)

@@ -19,7 +19,7 @@ def run(args: Namespace, course: Course) -> int:
     workspace, lesson = enter(), course.lesson(args.lesson)
     require(workspace, course.needs_of(lesson), f"lesson {lesson.id} {lesson.name}")
     path = workspace.file_of(lesson)
-    if not path.exists() or _lacks_supplied(workspace, lesson):
+    if not path.exists() or not all(target.exists() for _, target in companions(workspace, lesson)):
         with workspace.locked():
             make_file(workspace, lesson)
     print(f"{lesson.id} {lesson.title}, about {lesson.minutes} minutes:  {path}")
@@ -31,15 +31,21 @@ def run(args: Namespace, course: Course) -> int:
 
 
 def make_file(workspace: Workspace, lesson: Lesson) -> Path:
-    """Make the lesson's file and its supplied modules, where they are missing."""
+    """Make the lesson's file, its figures and its supplied modules, where they are missing."""
     path = workspace.file_of(lesson)
     if not path.exists():
         write_text(path, first_state(lesson, path))
-    for source in lesson.supplied:  # the notebook imports them before the first export
-        target = workspace.package / source.name
+    for source, target in companions(workspace, lesson):
         if not target.exists():
+            target.parent.mkdir(exist_ok=True)
             shutil.copyfile(source, target)
     return path
+
+
+def companions(workspace: Workspace, lesson: Lesson) -> list[tuple[Path, Path]]:
+    """What lies beside a notebook, and where: its figures, and the modules that it imports before the first export."""
+    figures = [(source, workspace.modules / "figures" / source.name) for source in lesson.figures]
+    return [*figures, *((source, workspace.package / source.name) for source in lesson.supplied)]
 
 
 def first_state(lesson: Lesson, path: Path) -> str:
@@ -48,6 +54,3 @@ def first_state(lesson: Lesson, path: Path) -> str:
 
     return release.percent_text(lesson) if path.suffix == ".py" else release.notebook_text(lesson)
 
-
-def _lacks_supplied(workspace: Workspace, lesson: Lesson) -> bool:
-    return not all((workspace.package / source.name).exists() for source in lesson.supplied)
