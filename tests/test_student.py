@@ -452,6 +452,7 @@ def refused(path: Path, content: str | bytes | None) -> str:
 
 
 CELLS = '"nbformat": 4, "nbformat_minor": 5, "cells": '
+AGAIN = ", then repeat: tito test 01"
 ANEW = "; put an earlier copy back, or start anew with: tito reset 01"
 
 
@@ -474,17 +475,17 @@ ANEW = "; put an earlier copy back, or start anew with: tito reset 01"
         ),
         (
             '{"nbformat": 4, "nbformat_minor": 6, "cells": []}',
-            "FILE: its format 4.6 is newer than 4.5; type: pip install --upgrade tinytorch-course",
+            f"FILE: its format 4.6 is newer than 4.5; upgrade with pip install -U tinytorch-course{AGAIN}",
         ),
         (
             '{"nbformat": 5, "cells": []}',
-            "FILE: its format 5.0 is newer than 4.5; type: pip install --upgrade tinytorch-course",
+            f"FILE: its format 5.0 is newer than 4.5; upgrade with pip install -U tinytorch-course{AGAIN}",
         ),
         (
             '{"nbformat": 3, "worksheets": []}',
-            "FILE: its format 3.0 is too old; type: jupyter nbconvert --to notebook --inplace FILE",
+            f"FILE: its format 3.0 is too old; save it anew in Jupyter{AGAIN}",
         ),
-        (b'{"nbformat": 4, "x": "\xff"}', "FILE is not UTF-8 at byte 22; save it as UTF-8"),
+        (b'{"nbformat": 4, "x": "\xff"}', f"FILE is not UTF-8 at byte 22; save it as UTF-8{AGAIN}"),
     ],
 )
 def test_a_broken_notebook_is_one_sentence(tmp_path: Path, content: str | bytes | None, sentence: str) -> None:
@@ -499,7 +500,7 @@ def test_a_huge_file_is_refused_unread(tmp_path: Path) -> None:
     path = tmp_path / "01_toy.ipynb"
     with path.open("wb") as file:
         file.truncate(61_000_000)
-    assert refused(path, None) == "FILE has 61 MB, the most is 50; clear its outputs in Jupyter and save it"
+    assert refused(path, None) == f"FILE has 61 MB, the most is 50; clear its outputs in Jupyter and save it{AGAIN}"
 
 
 def test_a_folder_is_no_notebook(tmp_path: Path) -> None:

@@ -85,13 +85,15 @@ def test_what_is_remembered_is_merged(workspace: Workspace) -> None:
     workspace.remember("hints", "01 add", 1)
     workspace.remember("hints", "01 sub", 2)
     workspace.remember("milestones", "m1", True)
-    assert workspace.remembered() == {"hints": {"01 add": 1, "01 sub": 2}, "milestones": {"m1": True}}
+    kept = {"hints": {"01 add": 1, "01 sub": 2}, "milestones": {"m1": True}}
+    assert read_json(workspace.private / "progress.json") == kept
+    assert workspace.recall("hints", "01 sub", int) == 2 and workspace.recall("milestones", "m2", bool) is None
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2]", "{broken", "null"])
+@pytest.mark.parametrize("text", ["", "[1, 2]", "{broken", "null", '{"hints": 3}', '{"hints": {"01 add": "x"}}'])
 def test_a_damaged_memory_counts_as_empty(workspace: Workspace, text: str) -> None:
     (workspace.private / "progress.json").write_text(text, encoding="utf-8")
-    assert workspace.remembered() == {}
+    assert workspace.recall("hints", "01 add", int) is None
     workspace.remember("hints", "01 add", 1)
     assert read_json(workspace.private / "progress.json") == {"hints": {"01 add": 1}}
 

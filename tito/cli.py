@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import errno
+import shlex
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -38,7 +39,7 @@ def main(arguments: Sequence[str] | None = None, course: Course | None = None) -
     except KeyboardInterrupt:
         return _say("stopped; go on with: tito", INTERRUPTED)
     except OSError as error:
-        return _say(f"{_trouble(error)}, then repeat: {' '.join(['tito', *given])}", WRONG_USE)
+        return _say(f"{_trouble(error)}, then repeat: {shlex.join(['tito', *given])}", WRONG_USE)
 
 
 def _run(args: argparse.Namespace, course: Course | None) -> int:
@@ -166,6 +167,8 @@ def _dev_commands(commands: Commands) -> None:
     check = _add(under, "check", "prove that lessons, checks and mistakes fit together", "tito.dev.check")
     check.add_argument("lesson", metavar="NN", nargs="?")
     check.add_argument("--json", action="store_true", help="for programs")
+    fingerprints = _add(under, "fingerprints", "write what known mistakes give at the checks", "tito.dev.fingerprints")
+    fingerprints.add_argument("lesson", metavar="NN", nargs="?")
     figures = _add(under, "figures", "draw the lessons' figures", "tito.dev.figures")
     figures.add_argument("lesson", metavar="NN", nargs="?")
     measure = _add(under, "measure", "lengths and words of the lessons beside the house's limits", "tito.dev.measure")

@@ -93,7 +93,7 @@ class Course:
             if key.lower() in (lesson.id, lesson.id.lstrip("0"), lesson.name, lesson.stem):
                 return lesson
         names = ", ".join(f"{lesson.id} {lesson.name}" for lesson in self.lessons)
-        raise UserError(f"there is no lesson {key!r}; the lessons are {names}")
+        raise UserError(f"there is no lesson {key!r}, only {names}; see them with: tito status")
 
     def milestone(self, key: str) -> Milestone:
         """The milestone called `m1`, `1958`, `perceptron` or by its file's name."""
@@ -102,7 +102,7 @@ class Course:
             if key.lower() in names:
                 return milestone
         names_of_all = ", ".join(f"{milestone.id} {milestone.title}" for milestone in self.milestones)
-        raise UserError(f"there is no milestone {key!r}; the milestones are {names_of_all}")
+        raise UserError(f"there is no milestone {key!r}, only {names_of_all}; see them with: tito milestone")
 
     def needs_of(self, item: Lesson | Milestone) -> tuple[Lesson, ...]:
         """All lessons that a lesson or milestone builds on, in course order."""

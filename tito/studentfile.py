@@ -54,7 +54,7 @@ def read(path: Path) -> StudentFile:
         way_out = f"put an earlier copy back, or start anew with: tito reset {_lesson_id(path)}"
         raise UserError(f"{path} is broken, {error}; {way_out}") from None
     except UserError as error:
-        raise UserError(f"{path}: {error.message}", error.code) from None
+        raise UserError(f"{path}: {error.message}, then repeat: tito test {_lesson_id(path)}", error.code) from None
 
 
 def _is_notebook(path: Path) -> bool:
@@ -70,14 +70,17 @@ def _read_text(path: Path) -> str:
         size = path.stat().st_size / 10**6
         if size > LARGEST / 10**6:
             most = LARGEST // 10**6
-            raise UserError(f"{path} has {size:.0f} MB, the most is {most}; clear its outputs in Jupyter and save it")
+            way_out = f"clear its outputs in Jupyter and save it, then repeat: tito test {_lesson_id(path)}"
+            raise UserError(f"{path} has {size:.0f} MB, the most is {most}; {way_out}")
         return path.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         raise UserError(f"there is no {path}; make it with: tito open {_lesson_id(path)}") from None
     except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not UTF-8 at byte {error.start}; save it as UTF-8") from None
+        way_out = f"save it as UTF-8, then repeat: tito test {_lesson_id(path)}"
+        raise UserError(f"{path} is not UTF-8 at byte {error.start}; {way_out}") from None
     except OSError as error:
-        raise UserError(f"{path} cannot be read: {error.strerror or error}; check who may read it") from None
+        why = error.strerror or error
+        raise UserError(f"{path} cannot be read: {why}; look for the cause with: tito doctor") from None
 
 
 def _notebook_cells(text: str) -> Iterator[StudentCell]:
@@ -106,9 +109,9 @@ def _check_version(major: Any, minor: Any) -> None:
     if type(major) is not int or type(minor) is not int:
         raise BrokenNotebook("its nbformat is no number")
     if (major, minor) < OLDEST:
-        raise UserError(f"its format {major}.{minor} is too old; type: jupyter nbconvert --to notebook --inplace FILE")
+        raise UserError(f"its format {major}.{minor} is too old; save it anew in Jupyter")
     if (major, minor) > NEWEST:
-        raise UserError(f"its format {major}.{minor} is newer than 4.5; type: pip install --upgrade tinytorch-course")
+        raise UserError(f"its format {major}.{minor} is newer than 4.5; upgrade with pip install -U tinytorch-course")
 
 
 def _notebook_cell(cell: Any, number: int) -> StudentCell:

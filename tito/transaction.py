@@ -67,7 +67,7 @@ def _prepare(root: Path, staging: Path, live: Path, files: Mapping[str, str]) ->
         write(staging / "new" / name, text)
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         if existing[name]:
-            write(staging / "old" / name, (root / name).read_text(encoding="utf-8"))
+            write(staging / "old" / name, (root / name).read_bytes())
     for path in content(staging / FOLDER):
         with suppress(PermissionError):  # Windows flushes no read-only file
             _sync(path)
@@ -135,11 +135,11 @@ def digest(folder: Path) -> str:
     return total.hexdigest()
 
 
-def write(path: Path, text: str) -> None:
+def write(path: Path, data: str | bytes) -> None:
     """Write a file, in a folder that is made if missing, and flush it to the disk."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "w", encoding="utf-8", newline="\n") as file:
-        file.write(text)
+    with open(path, "wb") as file:
+        file.write(data.encode("utf-8") if isinstance(data, str) else data)
         file.flush()
         os.fsync(file.fileno())
 

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, TypeVar
 
 from tito.course import Lesson
 from tito.errors import UserError
 
 FOLDERS = ("modules", "tinytorch", "milestones", "plots", ".tito")
 WAIT_SECONDS = 10.0
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,11 @@ class Workspace:
     def create(cls, root: Path, percent: bool = False) -> Workspace:
         """A new workspace in an empty or missing folder."""
         if (root / ".tito" / "workspace.json").exists():
-            raise UserError(f"{root} is a workspace already; go on there with: cd {root} && tito")
+            raise UserError(f"{root} is a workspace already; go on there with: cd {quote(str(root))} && tito")
         if root.exists() and not root.is_dir():
             raise UserError(f"{root} is a file; give a new folder: tito init my-tinytorch")
         if root.exists() and any(root.iterdir()):
-            raise UserError(f"{root} is not empty; give a new folder: tito init {root}-tinytorch")
+            raise UserError(f"{root} is not empty; give a new folder: tito init my-tinytorch")
         for name in FOLDERS:
             (root / name).mkdir(parents=True, exist_ok=True)
         write_json(root / ".tito" / "workspace.json", {"version": 1, "percent": percent})
@@ -99,14 +101,15 @@ class Workspace:
         shutil.copy2(path, target)
         return target
 
-    def remembered(self) -> dict[str, Any]:
-        """What tito remembers between calls: results of tests and hints given."""
-        return read_json(self.private / "progress.json")
+    def recall(self, part: str, key: str, kind: type[Kind]) -> Kind | None:
+        """What tito remembers between calls: results of tests and milestones, hints given; None for anything odd."""
+        found = table_of(read_json(self.private / "progress.json").get(part)).get(key)
+        return found if isinstance(found, kind) else None
 
     def remember(self, part: str, key: str, value: Any) -> None:
         """Remember one value, where the folder can be written; it is a convenience, and nothing is lost without it."""
-        progress = self.remembered()
-        progress.setdefault(part, {})[key] = value
+        progress = read_json(self.private / "progress.json")
+        progress[part] = {**table_of(progress.get(part)), key: value}
         with suppress(OSError):
             write_json(self.private / "progress.json", progress)
 
@@ -129,7 +132,12 @@ def read_json(path: Path) -> dict[str, Any]:
         table = json.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
-    return table if isinstance(table, dict) else {}
+    return table_of(table)
+
+
+def table_of(value: Any) -> dict[str, Any]:
+    """The value if it is a table, else an empty one."""
+    return value if isinstance(value, dict) else {}
 
 
 def write_json(path: Path, table: dict[str, Any]) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from tito import diagnosis, package, report, student, testing
 from tito.commands.common import digest_of, require
 from tito.commands.lessons import fold_input, job_of, stored_input
 from tito.course import Course, Lesson
+from tito.errors import UserError
+from tito.fold import FoldError, FoldInput
 from tito.report import Result
 from tito.student import Plan
 from tito.testing import Outcome
@@ -26,13 +30,22 @@ def check_lesson(
     plan, digest = student.plan(lesson, student.read(path)), digest_of(path)
     own = fold_input(workspace, lesson, ())  # its supplied modules, and none of its earlier export
     build = [*(stored_input(workspace, need) for need in needs), own]
-    folder = package.cached(workspace.private / "cache", build)
+    folder = _cached(course, workspace, build)
     began = time.perf_counter()
     outcomes = [_named(lesson, one) for one in testing.run([job_of(plan)], folder, keep_going=keep_going)]
     seconds = time.perf_counter() - began
     result = Result(lesson.id, lesson.name, workspace.shown(path), outcomes, plan.notes, seconds)
     _remember(workspace, result, digest)
     return result, plan
+
+
+def _cached(course: Course, workspace: Workspace, build: Sequence[FoldInput]) -> Path:
+    """The package of stored lessons. They were whole once, so the course is another now, or .tito was touched."""
+    try:
+        return package.cached(workspace.private / "cache", build)
+    except FoldError as error:
+        lesson = course.lesson(error.lesson)
+        raise UserError(f"as exported, {error.message}; export that lesson anew: tito export {lesson.id}") from None
 
 
 def failed(course: Course, workspace: Workspace, result: Result, more: str = "") -> str:
@@ -45,7 +58,7 @@ def failed(course: Course, workspace: Workspace, result: Result, more: str = "")
 
 def _named(lesson: Lesson, outcome: Outcome) -> Outcome:
     """The outcome with the known mistake that it looks like."""
-    if not outcome.seen:
+    if outcome.status != "FAIL" or not outcome.seen:
         return outcome
     return replace(outcome, looks_like=diagnosis.looks_like(lesson, outcome.exercise, outcome.seen))
 

@@ -55,9 +55,9 @@ def next_step(workspace: Workspace, lesson: Lesson) -> str:
 
 def last_result(workspace: Workspace, lesson: Lesson) -> dict[str, Any]:
     """What the last test found: passed, of, next, and whether the file is the same; {} when never tested."""
-    found: dict[str, Any] = workspace.remembered().get("tests", {}).get(lesson.id, {})
+    found: dict[str, Any] = workspace.recall("tests", lesson.id, dict) or {}
     path = workspace.file_of(lesson)
-    return {**found, "same": path.exists() and digest_of(path) == found["digest"]} if found else {}
+    return {**found, "same": path.exists() and digest_of(path) == found.get("digest")} if found else {}
 
 
 def digest_of(path: Path) -> str:

@@ -7,8 +7,8 @@ import re
 from argparse import Namespace
 from collections.abc import Iterator
 
-from tito import percent
 from tito.commands.common import enter, require
+from tito.commands.lessons import stored_cells
 from tito.course import Course
 from tito.errors import UserError
 
@@ -20,8 +20,10 @@ def run(args: Namespace, course: Course) -> int:
     ours = {cell.name: cell.source for cell in lesson.cells() if cell.role == "exercise"}
     if not any("BEGIN SOLUTION" in source for source in ours.values()):
         raise UserError("this copy of the course comes without answers; ask your instructor, or go on with: tito")
-    stored = percent.read(workspace.snapshot(lesson).read_text(encoding="utf-8"))
-    yours = {cell.name: cell.source for cell in stored if cell.role == "exercise"}
+    yours: dict[str, str] = {}
+    for cell in stored_cells(workspace, lesson):
+        if cell.role == "exercise":  # in parts, where its cell was split
+            yours[cell.name] = "\n\n\n".join(filter(None, (yours.get(cell.name), cell.source)))
     differing = [name for name in ours if _lines(ours[name]) != _lines(yours.get(name, ""))]
     for name in differing:
         print("\n".join(_diff(name, yours.get(name, ""), ours[name])))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -111,7 +112,8 @@ def _writable(workspace: Workspace) -> Iterator[Finding]:
             with tempfile.TemporaryFile(dir=folder):
                 pass
         except OSError as error:
-            yield Finding(f"{folder} cannot be written: {error.strerror}", f"chmod u+rwx {folder}")
+            mend = "chmod u+rwx" if folder.exists() else "mkdir"
+            yield Finding(f"{folder} cannot be written: {error.strerror}", f"{mend} {shlex.quote(str(folder))}")
             return
     yield Finding(f"{workspace.root} can be written")
 
@@ -122,7 +124,7 @@ def _shadowing(workspace: Workspace, folder: Path) -> Iterator[Finding]:
         for path in (folder / f"{name}.py", folder / name / "__init__.py"):
             if path.exists() and path.parent != workspace.package:
                 hiding = path if path.suffix == ".py" and path.name != "__init__.py" else path.parent
-                mend = f"mv {hiding} {hiding.with_name('my_' + hiding.name)}"
+                mend = shlex.join(["mv", str(hiding), str(hiding.with_name(f"my_{hiding.name}"))])
                 yield Finding(f"{workspace.shown(hiding)} hides the module {name}", mend)
 
 

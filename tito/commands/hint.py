@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from argparse import Namespace
 
-from tito.commands.common import current, enter, last_result
+from tito.commands.common import chosen, enter, last_result
 from tito.course import Course, Lesson, _read_toml
 from tito.errors import NOT_YET, UserError
 from tito.workspace import Workspace
@@ -17,7 +17,7 @@ def run(args: Namespace, course: Course) -> int:
     lesson, exercise = _asked(args.words, course, workspace)
     hints = _hints(lesson, exercise)
     key = f"{lesson.id} {exercise}"
-    given = min(workspace.remembered().get("hints", {}).get(key, 0) + 1, len(hints))
+    given = min((workspace.recall("hints", key, int) or 0) + 1, len(hints))
     workspace.remember("hints", key, given)
     print(f"{lesson.id} {lesson.name}, {exercise}: hint {given} of {len(hints)}\n")
     print(textwrap.fill(hints[given - 1], 78, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
@@ -30,13 +30,12 @@ def _asked(words: list[str], course: Course, workspace: Workspace) -> tuple[Less
     """The lesson and exercise that the words name; what they leave open is what the learner is at."""
     if len(words) > 2:
         raise UserError("too many words; name a lesson, an exercise or both, as in: tito hint 01 create")
-    if words and words[0].isdecimal():
-        lesson = course.lesson(words[0])
-        exercise = words[1] if len(words) == 2 else _first_open(course, workspace, lesson)
-    elif words:
-        lesson, exercise = _lesson_of(words[-1], course, workspace), words[-1]
+    if len(words) == 2:
+        lesson, exercise = course.lesson(words[0]), words[1]
+    elif words and not words[0].isdecimal():
+        lesson, exercise = _lesson_of(words[0], course, workspace), words[0]
     else:
-        lesson = current(course, workspace)
+        lesson = chosen(words[0] if words else None, course, workspace)
         exercise = _first_open(course, workspace, lesson)
     if exercise not in exercises(lesson):
         raise _why_none(lesson, exercise)
@@ -75,8 +74,9 @@ def _why_none(lesson: Lesson, name: str) -> UserError:
     if any(name in (cell.name, cell.id) for cell in lesson.cells()):
         way_out = f"put the original back with: tito reset {lesson.id} {name}"
         return UserError(f"{name} was given complete and fails since it was changed; {way_out}", NOT_YET)
-    names = ", ".join(exercises(lesson))
-    return UserError(f"lesson {lesson.id} has no exercise {name!r} but {names}: tito hint {lesson.id} EXERCISE")
+    names = exercises(lesson)
+    way_out = f"try: tito hint {lesson.id} {names[0]}"
+    return UserError(f"lesson {lesson.id} has no exercise {name!r} but {', '.join(names)}; {way_out}")
 
 
 def _hints(lesson: Lesson, exercise: str) -> list[str]:

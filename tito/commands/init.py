@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from argparse import Namespace
 from pathlib import Path
+from shlex import quote
 
 from tito.commands.open import make_file
 from tito.course import Course
@@ -19,7 +20,7 @@ def run(args: Namespace, course: Course) -> int:
     path = make_file(workspace, first)
     print(f"Made {args.folder}: your notebooks go to modules/, your package grows in tinytorch/.")
     print(f"Lesson {first.id} {first.name} is in {workspace.shown(path)}.")
-    print(f"Next:  cd {args.folder} && tito open {first.id}")
+    print(f"Next:  cd {quote(args.folder)} && tito open {first.id}")
     return 0
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from tito import package, percent, release
 from tito.course import Course, Lesson
+from tito.errors import UserError
 from tito.fold import FoldInput
 from tito.percent import Cell
 from tito.student import Plan
@@ -17,8 +18,16 @@ from tito.workspace import Workspace
 
 def stored_input(workspace: Workspace, lesson: Lesson) -> FoldInput:
     """What an exported lesson gives to the package."""
-    text = workspace.snapshot(lesson).read_text(encoding="utf-8")
-    return fold_input(workspace, lesson, percent.read(text))
+    return fold_input(workspace, lesson, stored_cells(workspace, lesson))
+
+
+def stored_cells(workspace: Workspace, lesson: Lesson) -> list[Cell]:
+    """The cells of an exported lesson, as they were then."""
+    path = workspace.snapshot(lesson)
+    try:
+        return percent.read(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, UserError):
+        raise UserError(f"{path} is damaged; write it anew with: tito export {lesson.id}") from None
 
 
 def present_input(workspace: Workspace, plan: Plan) -> FoldInput:

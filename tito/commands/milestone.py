@@ -11,6 +11,7 @@ import subprocess
 import sys
 from argparse import Namespace
 
+from tito import package
 from tito.commands import status
 from tito.commands.common import enter, require
 from tito.course import Course
@@ -24,6 +25,9 @@ def run(args: Namespace, course: Course) -> int:
         return status.list_milestones(course, workspace, args.json)
     milestone = course.milestone(args.id)
     require(workspace, course.needs_of(milestone), f"milestone {milestone.id} {milestone.title}")
+    lost = [name for name in package.manifest(workspace) if not (workspace.package / name).exists()]
+    if lost:
+        raise UserError(f"tinytorch/{lost[0]} is missing; build your package again with: tito export --all", NOT_YET)
     command = [sys.executable, str(course.root / "milestones" / milestone.file)]
     command += [] if args.seed is None else ["--seed", str(args.seed)]
     command += ["--json"] if args.json else []

@@ -33,6 +33,8 @@ def run(args: Namespace, course: Course) -> int:
 def make_file(workspace: Workspace, lesson: Lesson) -> Path:
     """Make the lesson's file, its figures and its supplied modules, where they are missing."""
     path = workspace.file_of(lesson)
+    for folder in (workspace.modules, workspace.package):
+        folder.mkdir(exist_ok=True)
     if not path.exists():
         write_text(path, first_state(lesson, path))
     for source, target in companions(workspace, lesson):

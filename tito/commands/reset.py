@@ -36,8 +36,9 @@ def _with_stub(path: Path, lesson: Lesson, exercise: str) -> str:
     cells = [cell for cell in release.student_cells(lesson) if cell.exported]
     stubs = {cell.name or cell.id: cell for cell in cells}
     if exercise not in stubs:
-        names = ", ".join(cell.name for cell in cells if cell.role == "exercise")
-        raise UserError(f"lesson {lesson.id} has no exercise {exercise!r} but {names}: tito reset {lesson.id} NAME")
+        names = [cell.name for cell in cells if cell.role == "exercise"]
+        way_out = f"try: tito reset {lesson.id} {names[0]}"
+        raise UserError(f"lesson {lesson.id} has no exercise {exercise!r} but {', '.join(names)}; {way_out}")
     stub = stubs[exercise]
     found = [cell for cell in studentfile.read(path).cells if cell.id == stub.id]
     if not found:

@@ -64,7 +64,7 @@ def _lesson(course: Course, workspace: Workspace, lesson: Lesson) -> dict[str, A
 
 
 def _milestone(course: Course, workspace: Workspace, milestone: Milestone) -> dict[str, Any]:
-    passed = workspace.remembered().get("milestones", {}).get(milestone.id)
+    passed = workspace.recall("milestones", milestone.id, bool)
     missing = _missing(course, workspace, milestone)
     state = "locked" if missing else "done" if passed else "ready"
     about = {"id": milestone.id, "year": milestone.year, "title": milestone.title}

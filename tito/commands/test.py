@@ -6,7 +6,8 @@ With --json, stdout is one object:
                   "seconds": 0.31, "notes": ["..."],
                   "checks": [{"check": "add", "exercise": "add", "status": "FAIL", "cell": 9, "file": "<cell 9>",
                               "line": 3, "yours": "return a - b", "expression": "...", "want": "...", "got": "...",
-                              "says": null, "error": ["TypeError", "..."], "waits_for": null, "output": ""}, ...]}]}
+                              "says": null, "looks_like": "subtracts instead of adds", "error": ["TypeError", "..."],
+                              "waits_for": null, "output": ""}, ...]}]}
 
 A status is "ok", "FAIL", "todo", "waits" or "not run"; what does not apply is null.
 """

@@ -39,7 +39,7 @@ def _next(course: Course, workspace: Workspace) -> list[str]:
 
 def _waits(course: Course, workspace: Workspace, milestone: Milestone) -> bool:
     """Whether the milestone could run and never did."""
-    ran = milestone.id in workspace.remembered().get("milestones", {})
+    ran = workspace.recall("milestones", milestone.id, bool) is not None
     return not ran and all(workspace.exported(lesson) for lesson in course.needs_of(milestone))
 
 
