@@ -65,9 +65,9 @@ def check(course: Course, lesson: Lesson) -> Report:
     return Report(lesson.id, len(exercises), len(checks), len(mistakes_of(lesson)), caught, tuple(problems))
 
 
-def notebook_problems(course: Course, lesson: Lesson) -> list[str]:
-    """Run the notebook from top to bottom in a real kernel, solutions in."""
-    return kernel.run(release.notebook_text(lesson, solutions=True), needs_of(course, lesson))
+def notebook_problems(course: Course, lesson: Lesson) -> tuple[str, ...]:
+    """What goes wrong when the notebook, solutions in, runs from top to bottom in a real kernel."""
+    return kernel.run(release.notebook_text(lesson, solutions=True), needs_of(course, lesson)).problems
 
 
 def _solutions(course: Course, lesson: Lesson, needs: Path) -> Iterator[str]:
