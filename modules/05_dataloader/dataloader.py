@@ -187,7 +187,6 @@ test_unit_gather_asks()
 
 # %% [markdown]
 # **In PyTorch** the same step is called collating; it gives a list of the parts where ours gives a tuple:
-#
 # ```python oracle
 # from torch.utils.data import default_collate
 # batch = default_collate([(7, 49), (3, 9)])
@@ -298,7 +297,6 @@ test_unit_tensor_dataset_batches()
 
 # %% [markdown]
 # **In PyTorch** the class has the same name; tensors of unlike first sizes raise AssertionError there, ValueError here:
-#
 # ```python oracle
 # from torch.utils.data import TensorDataset
 # x, y = torch.tensor([[0, 1], [10, 11], [20, 21]]), torch.tensor([5.0, 6.0, 7.0])
@@ -383,7 +381,6 @@ test_unit_length()
 
 # %% [markdown]
 # **In PyTorch** `len` is the same where the length is known; for a stream, which has none, it is a TypeError there:
-#
 # ```python oracle
 # from torch.utils.data import DataLoader
 # len(DataLoader(range(7), batch_size=3)) == 3 and len(DataLoader(range(7), batch_size=3, drop_last=True)) == 2
@@ -459,7 +456,6 @@ test_unit_order()
 
 # %% [markdown]
 # **In PyTorch** each order is drawn from where the generator stands, so an epoch cannot be had without those before it:
-#
 # ```python oracle
 # from torch.utils.data import RandomSampler
 # sampler = RandomSampler(range(10), generator=torch.Generator().manual_seed(0))
@@ -590,7 +586,6 @@ test_unit_batch_at_alone()
 
 # %% [markdown]
 # **In PyTorch** a loader has no `batch_at`: batch 2 is had by running through those before it.
-#
 # ```python oracle
 # from itertools import islice
 # from torch.utils.data import DataLoader
@@ -707,7 +702,6 @@ test_unit_iterate_resumes()
 
 # %% [markdown]
 # **In PyTorch** there is no `position`: a loop that was stopped starts over, where ours would go on with `[3 4 5]`.
-#
 # ```python oracle
 # from torch.utils.data import DataLoader
 # loader = DataLoader(range(7), batch_size=3)
