@@ -47,12 +47,14 @@ np.array([0.1, 0.2]).nbytes, np.array([0.1, 0.2], dtype=np.float32).nbytes, floa
 #
 # A smaller relative of the first exercise is solved. It takes class labels, and refuses anything but integers:
 
+
 # %%
 def to_labels(data):
     array = np.array(data)
     if array.dtype.kind != "i":
         raise TypeError(f"labels: need integers, got {type(data).__name__} of dtype {array.dtype}")
     return array
+
 
 # %% [markdown]
 # `np.array` copies. `dtype.kind` is a letter: b for booleans, i and u for integers with and without sign, f for floats.
@@ -62,6 +64,7 @@ def to_labels(data):
 #
 # **Shapes** `nested lists, a number or an array -> an array of the same shape`.
 # **By hand** `[[1.5, 2], [3, 4]]` gives four float32 numbers in shape (2, 2); `[1, 2]` gives int64.
+
 
 # %% exercise="create" points=4
 def to_array(data: Any, dtype: Any = None) -> np.ndarray:
@@ -79,6 +82,7 @@ def to_array(data: Any, dtype: Any = None) -> np.ndarray:
     return array
     ### END SOLUTION
 
+
 # %% supplied="Tensor"
 class Tensor:
     """A grid of numbers of one dtype. `data` is its NumPy array, and its own.
@@ -91,6 +95,7 @@ class Tensor:
 
     def __init__(self, data: Any, dtype: Any = None) -> None:
         self.data = to_array(data, dtype)
+
 
 # %% supplied="Tensor.wrap"
 @patch(classmethod)
@@ -114,6 +119,7 @@ def __repr__(self: Tensor) -> str:
     usual = self.data.dtype in (np.float32, np.int64, np.bool_)
     return f"Tensor({numbers})" if usual else f"Tensor({numbers}, dtype={self.data.dtype})"
 
+
 # %% check="create" points=2
 def test_unit_create():
     check("Tensor([[1.5, 2], [3, 4]]).data", want=[[1.5, 2.0], [3.0, 4.0]])
@@ -125,6 +131,7 @@ def test_unit_create():
 
 
 test_unit_create()
+
 
 # %% check="create copies" points=2 hidden=true
 # A tensor is a copy; booleans, small integers and other tensors work too.
@@ -167,6 +174,7 @@ grid.data.shape
 # Two rows, three columns. `@patch` adds a method to a class that exists already, so that a class can grow over many
 # cells; the first parameter's annotation says which class. Two of these facts are written for you:
 
+
 # %% twin="Tensor.shape"
 @patch(property)
 def shape(self: Tensor) -> tuple[int, ...]:
@@ -179,11 +187,13 @@ def dtype(self: Tensor) -> np.dtype:
     """The kind of number held, as `float32`."""
     return self.data.dtype
 
+
 # %% [markdown]
 # Write three more, of the same pattern. The ways out of a tensor, to plain Python, are supplied after the check.
 #
 # **Shapes** `a tensor -> one integer`.
 # **By hand** shape (2, 3) in float32 has 2 dimensions, 2 * 3 numbers and 2 * 3 * 4 bytes.
+
 
 # %% exercise="facts" points=2
 @patch(property)
@@ -209,6 +219,7 @@ def nbytes(self: Tensor) -> int:
     return self.data.nbytes
     ### END SOLUTION
 
+
 # %% check="facts" points=2
 def test_unit_facts():
     check("Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).ndim", want=2)
@@ -225,6 +236,7 @@ test_unit_facts()
 # ```python oracle
 # (torch.zeros(2, 3).numel(), torch.zeros(2, 3).nbytes, type(torch.zeros(2, 3).shape)) == (6, 24, torch.Size)
 # ```
+
 
 # %% supplied="Tensor.item"
 @patch
@@ -260,8 +272,10 @@ def __bool__(self: Tensor) -> bool:
     """Whether the one number is not zero. Raises ValueError when there are more."""
     return bool(self.item())
 
+
 # %% [markdown]
 # `item` is for one number. What does it say to six? The helper keeps an error's words, here and below:
+
 
 # %%
 def refusal(action):
@@ -269,6 +283,7 @@ def refusal(action):
         action()
     except ValueError as error:
         return str(error)
+
 
 Tensor([[7.5]]).item(), refusal(lambda: grid.item())
 
@@ -279,6 +294,7 @@ Tensor([[7.5]]).item(), refusal(lambda: grid.item())
 # ## One operation, one class
 # Arithmetic goes through small classes, one for each operation: `forward` gets arrays and returns an array. A class,
 # because an operation must have a place to keep things once it runs backward. This plumbing is supplied; trace it once:
+
 
 # %% supplied="Operation"
 class Operation:
@@ -301,8 +317,10 @@ class Operation:
         beside = next(x.data.dtype for x in inputs if isinstance(x, Tensor))
         return [x if isinstance(x, Tensor) else Tensor.wrap(as_array(x, beside)) for x in inputs]
 
+
 # %% [markdown]
 # `promote` and `as_array`, from the supplied file `dtypes.py`, bring everything to one dtype. Addition is solved:
+
 
 # %% twin="Add"
 class Add(Operation):
@@ -310,6 +328,7 @@ class Add(Operation):
 
     def forward(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         return a + b
+
 
 # %% twin="Tensor.add"
 @patch
@@ -320,6 +339,7 @@ def __add__(self: Tensor, other: Any) -> Tensor:
 @patch
 def __radd__(self: Tensor, other: Any) -> Tensor:
     return Add().apply(other, self)
+
 
 # %% [markdown]
 # `+` on two tensors makes an `Add` and applies it. `1 + t` arrives in `__radd__`, since an int cannot add tensors:
@@ -351,6 +371,7 @@ Tensor(left) + Tensor(row), refusal(lambda: Tensor(left) + Tensor([10, 20]))
 # **Shapes** `(...), (...) -> (...)`, broadcast; one input for `Neg`.
 # **By hand** `[1 2 3] - [10 20 30]` is `[-9 -18 -27]`; `[1 2 3] * [10 20 30]` is `[10 40 90]`.
 
+
 # %% exercise="arithmetic" points=4
 class Sub(Operation):
     """Difference of two. `(...), (...) -> (...)`, shapes broadcast. About 1 line."""
@@ -378,6 +399,7 @@ class Neg(Operation):
         return -a
         ### END SOLUTION
 
+
 # %% supplied="Tensor.sub"
 @patch
 def __sub__(self: Tensor, other: Any) -> Tensor:
@@ -403,6 +425,7 @@ def __rmul__(self: Tensor, other: Any) -> Tensor:
 def __neg__(self: Tensor) -> Tensor:
     return Neg().apply(self)
 
+
 # %% check="arithmetic" points=3
 def test_unit_arithmetic():
     check("Tensor([1, 2, 3]) - Tensor([10, 20, 30])", want=[-9, -18, -27])
@@ -413,6 +436,7 @@ def test_unit_arithmetic():
 
 
 test_unit_arithmetic()
+
 
 # %% check="arithmetic broadcasts" points=1 hidden=true
 # On drawn numbers, with rows against columns and mixed dtypes.
@@ -448,6 +472,7 @@ test_unit_arithmetic_broadcasts()
 # **Shapes** `(...), (...) -> (...)`, float.
 # **By hand** `[1 2] / [4 5]` is `[0.25 0.4]`, in float32.
 
+
 # %% exercise="divide" points=3
 class Div(Operation):
     """Quotient of two, always a float. `(...), (...) -> (...)`, shapes broadcast. About 1 line."""
@@ -456,6 +481,7 @@ class Div(Operation):
         ### BEGIN SOLUTION
         return floating(a) / floating(b)
         ### END SOLUTION
+
 
 # %% supplied="Tensor.div"
 @patch
@@ -467,6 +493,7 @@ def __truediv__(self: Tensor, other: Any) -> Tensor:
 def __rtruediv__(self: Tensor, other: Any) -> Tensor:
     return Div().apply(other, self)
 
+
 # %% check="divide" points=2
 def test_unit_divide():
     check("Tensor([3.0, 1.0]) / Tensor([2.0, 4.0])", want=[1.5, 0.25])
@@ -475,6 +502,7 @@ def test_unit_divide():
 
 
 test_unit_divide()
+
 
 # %% check="divide drawn" points=1 hidden=true
 # On drawn numbers, float64 included.
@@ -500,6 +528,7 @@ test_unit_divide_drawn()
 # Losses square, activations exponentiate. A number that is no tensor is a setting, and goes to the constructor. Here is
 # `Pow`, solved, with its operator:
 
+
 # %% twin="Pow"
 class Pow(Operation):
     """Every number to the power `exponent`, a Python number. `(...) -> (...)`"""
@@ -518,15 +547,17 @@ def __pow__(self: Tensor, exponent: float) -> Tensor:
         raise TypeError(f"pow: exponent must be a number, got {type(exponent).__name__}; write (a.log() * b).exp()")
     return Pow(exponent).apply(self)
 
+
 # %%
 Tensor([[1, 2, 3]]) ** 2, Tensor([[1, 2, 4]]) ** -1
 
 # %% [markdown]
 # Whole powers of integers stay integers; others need floats. Write three curves that take integers too and give floats.
-# Their methods are supplied below; so is `2 ** t`, made of two of your curves.
+# Their methods are supplied below; so is `2 ** t`, made of your `Exp`.
 #
 # **Shapes** `(...) -> (...)`, float.
 # **By hand** exp(0) is 1, log(1) is 0, sqrt(9) is 3.
+
 
 # %% exercise="curves" points=3
 class Exp(Operation):
@@ -555,6 +586,7 @@ class Sqrt(Operation):
         return np.sqrt(floating(a))
         ### END SOLUTION
 
+
 # %% supplied="Tensor.exp"
 @patch
 def exp(self: Tensor) -> Tensor:
@@ -581,6 +613,7 @@ def __rpow__(self: Tensor, base: float) -> Tensor:
         raise ValueError(f"pow: the base must be above 0, got {base}")
     return (self * math.log(base)).exp()
 
+
 # %% check="curves" points=2
 def test_unit_curves():
     check("Tensor([0.0, 1.0]).exp()", want=[1.0, math.e])
@@ -590,6 +623,7 @@ def test_unit_curves():
 
 
 test_unit_curves()
+
 
 # %% check="curves drawn" points=1 hidden=true
 # On drawn numbers in both float dtypes.
@@ -620,6 +654,7 @@ test_unit_curves_drawn()
 # %% [markdown]
 # All four numbers, slowly. This twin is the definition, one loop for each letter of the shapes:
 
+
 # %%
 def slow_matmul(a, b):
     (n, k), m = a.shape, b.shape[1]
@@ -630,6 +665,7 @@ def slow_matmul(a, b):
                 result[i, j] += a[i, x] * b[x, j]
     return result
 
+
 slow_matmul(left, np.array([[7, 8], [9, 1], [1, 2]])), refusal(lambda: np.ones((2, 3)) @ np.ones((2, 4)))
 
 # %% [markdown]
@@ -638,6 +674,7 @@ slow_matmul(left, np.array([[7, 8], [9, 1], [1, 2]])), refusal(lambda: np.ones((
 #
 # **Shapes** `(n, k) @ (k, m) -> (n, m)`, with any equal or broadcasting dimensions in front.
 # **By hand** `[[1 2 3] [4 5 6]] @ [[7 8] [9 1] [1 2]]` is `[[28 16] [79 49]]`, as above.
+
 
 # %% exercise="matmul" points=4
 class MatMul(Operation):
@@ -657,6 +694,7 @@ class MatMul(Operation):
         return a @ b
         ### END SOLUTION
 
+
 # %% supplied="Tensor.matmul"
 @patch
 def __matmul__(self: Tensor, other: Any) -> Tensor:
@@ -667,6 +705,7 @@ def __matmul__(self: Tensor, other: Any) -> Tensor:
 def __rmatmul__(self: Tensor, other: Any) -> Tensor:
     return MatMul().apply(other, self)
 
+
 # %% check="matmul" points=3
 def test_unit_matmul():
     check("Tensor([[1, 2, 3], [4, 5, 6]]) @ Tensor([[7, 8], [9, 1], [1, 2]])", want=[[28, 16], [79, 49]])
@@ -676,6 +715,7 @@ def test_unit_matmul():
 
 
 test_unit_matmul()
+
 
 # %% check="matmul batches" points=1 hidden=true
 # Also for stacks of matrices.
@@ -718,6 +758,7 @@ np.allclose(slow_matmul(a, b), Tensor(a) @ Tensor(b), atol=1e-4)
 #
 # ![Summing a grid of shape 2 by 3: over dim 0 one number a column is left, over dim 1 one a row.](figures/01_fold.svg)
 
+
 # %% twin="Sum"
 class Sum(Operation):
     """Sum over `dim`. `(n, m)` over dim 0 gives `(m,)`"""
@@ -734,6 +775,7 @@ def sum(self: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = 
     """Sum over `dim`, over everything when None. Booleans and integers give int64."""
     return Sum(dim, keepdim).apply(self)
 
+
 # %%
 Tensor(left).sum(dim=0), Tensor(left).sum(dim=1, keepdim=True), left.size // left.sum(axis=1).size
 
@@ -745,6 +787,7 @@ Tensor(left).sum(dim=0), Tensor(left).sum(dim=1, keepdim=True), left.size // lef
 #
 # **Shapes** `(n, m) -> (m,)` for dim 0, `(n, 1)` for dim 1 with keepdim, `()` for None.
 # **By hand** the mean of `[[1 2 3] [4 5 6]]` over dim 1 is `[2 5]`.
+
 
 # %% exercise="mean" points=4
 class Mean(Operation):
@@ -766,11 +809,13 @@ class Mean(Operation):
         return total / count if count else total * math.nan
         ### END SOLUTION
 
+
 # %% supplied="Tensor.mean"
 @patch
 def mean(self: Tensor, dim: int | tuple[int, ...] | None = None, keepdim: bool = False) -> Tensor:
     """Mean over `dim`, over everything when None. Raises TypeError for integers."""
     return Mean(dim, keepdim).apply(self)
+
 
 # %% check="mean" points=3
 def test_unit_mean():
@@ -781,6 +826,7 @@ def test_unit_mean():
 
 
 test_unit_mean()
+
 
 # %% check="mean of nothing" points=1 hidden=true
 # Nothing gives nan; two dimensions at once; float64 stays.
@@ -827,6 +873,7 @@ refusal(lambda: np.zeros((2, 0)).max(axis=1)), np.zeros((0, 3)).max(axis=1).shap
 # **Shapes** `(n, m) -> (n,)` for dim 1, `(n, 1)` with keepdim.
 # **By hand** `[[3 9 4] [8 1 5]]` over dim 1: the largest are `[9 8]`, at `[1 0]`.
 
+
 # %% exercise="max" points=4
 class Max(Operation):
     """Largest over `dim`. `(n, m)` over dim 1 gives `(n,)`
@@ -859,6 +906,7 @@ def argmax(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Tenso
     return Tensor(np.argmax(self.data, axis=dim, keepdims=keepdim))
     ### END SOLUTION
 
+
 # %% supplied="Tensor.max"
 class MaxResult(NamedTuple):
     """What `max(dim)` gives: the largest values and where they stand."""
@@ -884,6 +932,7 @@ def max(self: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     values = self[tuple(grid)]
     return MaxResult(values, where) if keepdim else MaxResult(values.sum(dim), where.sum(dim))
 
+
 # %% check="max" points=3
 def test_unit_max():
     check("Tensor([[3, 9, 4], [8, 1, 5]]).amax(dim=1)", want=[9, 8])
@@ -896,6 +945,7 @@ def test_unit_max():
 
 
 test_unit_max()
+
 
 # %% check="max keeps dims" points=1 hidden=true
 # On drawn numbers, over several dimensions, with ties.
@@ -930,6 +980,7 @@ np.shares_memory(picture, picture.reshape(9)), refusal(lambda: left.reshape(4, 2
 # NumPy's refusal names only one of the two shapes. To say it better, let it try, and raise an error of your own. This
 # twin does so for `float`:
 
+
 # %%
 def to_number(text):
     try:
@@ -937,11 +988,13 @@ def to_number(text):
     except ValueError:
         raise ValueError(f"to_number: {text!r} is no number; write it like 1.5") from None
 
+
 # %% [markdown]
 # `from None` hides the first error, so that only yours is shown. Write `Reshape` in the same way.
 #
 # **Shapes** any shape to any other with the same count; one size may be -1 and is worked out.
 # **By hand** `[[1 2 3] [4 5 6]]` as (3, 2) is `[[1 2] [3 4] [5 6]]`: read on in the same order.
+
 
 # %% exercise="reshape" points=3
 class Reshape(Operation):
@@ -962,6 +1015,7 @@ class Reshape(Operation):
             raise ValueError(f"reshape: {a.size} numbers of shape {a.shape} do not fill {self.shape}") from None
         ### END SOLUTION
 
+
 # %% supplied="Tensor.reshape"
 @patch
 def reshape(self: Tensor, *shape: Any) -> Tensor:
@@ -977,6 +1031,7 @@ def view(self: Tensor, *shape: Any) -> Tensor:
         raise ValueError(f"view: shape {self.shape} as {result.shape} needs a copy; use reshape")
     return result
 
+
 # %% check="reshape" points=2
 def test_unit_reshape():
     check("Tensor([[1, 2, 3], [4, 5, 6]]).reshape(3, 2)", want=[[1, 2], [3, 4], [5, 6]])
@@ -987,6 +1042,7 @@ def test_unit_reshape():
 
 
 test_unit_reshape()
+
 
 # %% check="reshape shares memory" points=1 hidden=true
 # The result is a view where it can be.
@@ -1020,6 +1076,7 @@ test_unit_reshape_shares_memory()
 # **Shapes** dims (2, 0, 1) on `(a, b, c)` give `(c, a, b)`: the new dimension i is the old dimension dims[i].
 # **By hand** `[[1 2 3] [4 5 6]]` with dims (1, 0) is `[[1 4] [2 5] [3 6]]`: rows become columns.
 
+
 # %% exercise="permute" points=3
 class Permute(Operation):
     """Dimensions in another order. `(a, b, c)` with dims (2, 0, 1) gives `(c, a, b)`
@@ -1038,17 +1095,20 @@ class Permute(Operation):
         return a.transpose(self.dims)
         ### END SOLUTION
 
+
 # %% supplied="Tensor.permute"
 @patch
 def permute(self: Tensor, *dims: Any) -> Tensor:
     """Dimensions in the order of `dims`: `t.permute(2, 0, 1)` or `t.permute((2, 0, 1))`. Shares memory."""
     return Permute(tuple(dims[0]) if len(dims) == 1 and not isinstance(dims[0], int) else dims).apply(self)
 
+
 # %% supplied="Tensor.T"
 @patch(property)
 def T(self: Tensor) -> Tensor:
     """All dimensions in reverse order; of a matrix, its transpose."""
     return self.permute(*reversed(range(self.data.ndim)))
+
 
 # %% check="permute" points=2
 def test_unit_permute():
@@ -1060,6 +1120,7 @@ def test_unit_permute():
 
 
 test_unit_permute()
+
 
 # %% check="permute drawn" points=1 hidden=true
 # On drawn numbers, with negative dims.
@@ -1082,10 +1143,12 @@ test_unit_permute_drawn()
 # %% [markdown]
 # Often one dimension moves and the rest stay. A twin brings the last to the front, and leaves the work to `permute`:
 
+
 # %%
 def last_first(tensor):
     dims = list(range(tensor.ndim))
     return tensor.permute(dims[-1], *dims[:-1])
+
 
 last_first(Tensor(np.zeros((2, 3, 4)))).shape
 
@@ -1094,6 +1157,7 @@ last_first(Tensor(np.zeros((2, 3, 4)))).shape
 #
 # **Shapes** dims 0 and 2 of `(a, b, c)` give `(c, b, a)`.
 # **By hand** shape (2, 3, 4) with dims 0 and 1 becomes (3, 2, 4).
+
 
 # %% exercise="transpose" points=2
 @patch
@@ -1104,6 +1168,7 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     dims[dim0], dims[dim1] = dims[dim1], dims[dim0]
     return self.permute(*dims)
     ### END SOLUTION
+
 
 # %% check="transpose" points=2
 def test_unit_transpose():
@@ -1124,6 +1189,7 @@ test_unit_transpose()
 # %% [markdown]
 # ## Pick and compare
 # Indexing and comparison are solved; both follow NumPy. So are a few ways to make and convert tensors:
+
 
 # %% twin="GetItem"
 class GetItem(Operation):
@@ -1150,6 +1216,7 @@ def __setitem__(self: Tensor, index: Any, value: Any) -> None:
 @patch
 def __iter__(self: Tensor) -> Iterator[Tensor]:
     return (self[i] for i in range(len(self)))
+
 
 # %% twin="Tensor.compare"
 @patch
@@ -1180,6 +1247,7 @@ def __gt__(self: Tensor, other: Any) -> Tensor:
 @patch
 def __ge__(self: Tensor, other: Any) -> Tensor:
     return Tensor(self.data >= np.asarray(other))
+
 
 # %% supplied="zeros"
 class Cast(Operation):
@@ -1212,6 +1280,7 @@ def arange(start: float, stop: float | None = None, step: float = 1, dtype: Any 
     """Numbers from `start` (0 when one number is given) up to, not including, `stop`."""
     return Tensor(np.arange(start, stop, step) if stop is not None else np.arange(0, start, step), dtype=dtype)
 
+
 # %%
 scores = Tensor([[3, 9, 4], [8, 1, 5]])
 scores[:, 1], scores > 4, scores[scores > 4], (scores > 4).astype("float32").mean()
@@ -1227,6 +1296,7 @@ scores[:, 1], scores > 4, scores[scores > 4], (scores > 4).astype("float32").mea
 # **Shapes** `(B, C), (B,) -> a Python float`.
 # **By hand** scores `[[3 9 4] [8 1 5]]` answer classes 1 and 0; with labels `[1 2]` one of two is right: 0.5.
 
+
 # %% exercise="accuracy" points=3
 def accuracy(scores: Tensor, labels: Tensor) -> float:
     """Share of rows whose largest score stands at the label. `(B, C), (B,) -> float` from 0 to 1. About 2 lines."""
@@ -1234,6 +1304,7 @@ def accuracy(scores: Tensor, labels: Tensor) -> float:
     right = scores.argmax(dim=-1) == labels
     return float(right.astype(np.float32).mean())
     ### END SOLUTION
+
 
 # %% check="accuracy" points=3
 def test_unit_accuracy():
@@ -1293,6 +1364,7 @@ source
 # The estimate is the count of numbers times the bytes of one. Beside it, in turn: what the tensor says, and what Python's
 # own bookkeeping of memory says of a sum, a transpose and a reshape:
 
+
 # %%
 def peak_bytes(action):
     tracemalloc.start()
@@ -1300,6 +1372,7 @@ def peak_bytes(action):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return peak
+
 
 estimate, wide = 1000 * 1000 * 4, ones(1000, 1000)
 estimate, wide.nbytes, peak_bytes(lambda: wide + 1), peak_bytes(lambda: wide.T), peak_bytes(lambda: wide.reshape(-1))
