@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tito import percent, release
+from tito import release
 from tito.course import Course, Lesson
 from tito.percent import Cell
 
@@ -62,7 +62,7 @@ def measures(lesson: Lesson) -> list[Measure]:
     words = sum(len(CODE.sub(" ", cell.source).split()) for cell in cells if cell.kind == "markdown")
     return [
         Measure("minutes", lesson.minutes, 120 if large else 90, least=45),
-        Measure("lines", _lines(percent.write(cells)), 900 if large else 600),
+        Measure("lines", sum(map(_height, cells)), 900 if large else 600),
         Measure("words", words, 2500),
         Measure("exercises", sum(cell.role == "exercise" for cell in cells), 12 if large else 8),
         Measure("code mid", statistics.median(code), 6),
