@@ -181,7 +181,7 @@ def test_all_cells_deleted_is_a_lesson_not_begun(notebook: Notebook) -> None:
     notebook.cells.clear()
     plan = notebook.plan()
     assert ids(plan) == IN_ORDER
-    assert plan.notes == ("the file holds no cell of the lesson; put them back with: tito reset 01",)
+    assert plan.notes == ("none of the lesson's cells is here; put them back with: tito reset 01",)
 
 
 def test_of_two_cells_of_one_name_the_first_counts(notebook: Notebook) -> None:
@@ -208,7 +208,7 @@ def test_imports_that_lack_something_follow_the_original(notebook: Notebook) -> 
     notebook.write("imports", "import operator")
     plan = notebook.plan()
     assert [(cell.id, cell.number) for cell in plan.cells[:2]] == [("imports", 0), ("imports", 3)]
-    assert plan.notes == ("imports (cell 3) lacks some of the course's; the original runs before it",)
+    assert plan.notes == ("imports (cell 3) lacks lines; the course's run before it",)
 
 
 def test_imports_may_grow(notebook: Notebook) -> None:

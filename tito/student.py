@@ -74,7 +74,7 @@ def plan(lesson: Lesson, file: StudentFile) -> Plan:
     notes += _defined_anew(course, cells)
     checks = [_check(cell, file, own, notes) for cell in course if cell.role == "check" and not cell.hidden]
     if not own:
-        notes = [f"the file holds no cell of the lesson; put them back with: tito reset {lesson.id}"]
+        notes = [f"none of the lesson's cells is here; put them back with: tito reset {lesson.id}"]
     return Plan(lesson, file.path, (*cells, *checks), tuple(notes))
 
 
@@ -119,7 +119,7 @@ def _definitions(
             planned = _definition(cell, file, own.get(cell.id), notes)
             yield place, planned
             if cell.role == "imports" and pycell.lacks(planned.source, cell.source):
-                notes.append(f"imports (cell {planned.number}) lacks some of the course's; the original runs before it")
+                notes.append(f"imports (cell {planned.number}) lacks lines; the course's run before it")
                 yield (-2, 0, 0), _original(cell)
 
 
