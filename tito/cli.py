@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 HELP_IN_ORDER = """\
 Start:   tito init my-tinytorch, then tito open 01
-Repeat:  tito test, tito hint, tito export NN, tito open NN
+Repeat:  tito test (or tito watch), tito hint, tito export NN, tito open NN
 See:     tito (where am I), tito status, tito milestone
 """
 
@@ -135,6 +135,8 @@ def _lesson_commands(commands: Commands) -> None:
     test.add_argument("--all", action="store_true", help="every lesson")
     test.add_argument("--keep-going", action="store_true", help="do not stop at the first FAIL")
     test.add_argument("--json", action="store_true", help="for programs")
+    watch = _add(commands, "watch", "check your answers at every save")
+    watch.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at")
     export = _add(commands, "export", "test a lesson and add it to your package")
     export.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at")
     export.add_argument("--all", action="store_true", help="every lesson that has a notebook, in order")

@@ -1,9 +1,10 @@
 """The child process of `tito test` and `tito export`: runs the cells of a plan and reports what happened.
 
-Begin at `main`. It reads one line of JSON from stdin (see `tito/testing.py`, which writes it), runs each lesson's
-definitions and then its checks, and sends events as lines of JSON on a private copy of stdout, each behind a mark that
-tells it from whatever else comes down that pipe. What the learner's code prints goes to another pipe, in which the same
-mark between two events says where one ends and the next begins.
+Begin at `main`. It reads two lines of JSON from stdin (`tito/testing.py` writes them): the first says what to import,
+so that a process may wait ready, the second is the plan. It runs each lesson's definitions and then its checks, and
+sends events as lines of JSON on a private copy of stdout, each behind a mark that tells it from whatever else comes
+down that pipe. What the learner's code prints goes to another pipe, in which the same mark between two events says
+where one ends and the next begins.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -29,12 +31,9 @@ THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"
 
 def main() -> None:
     """Run the plan that stands on stdin, and end without waiting for threads that were left behind."""
-    plan = json.loads(sys.stdin.buffer.readline())
+    _prepare(_next_line())
+    plan = _next_line()
     channel = Channel(plan["mark"])
-    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"), TINYTORCH_PACKAGE=plan["package"])
-    sys.path[:] = [plan["package"], *sys.path, *(path for path in plan["path"] if path not in sys.path)]
-    sys.dont_write_bytecode = True
-    _limit_memory()
     runs = []
     for lesson in plan["lessons"]:
         runs.append(LessonRun(lesson, channel, plan["keep_going"]))
@@ -44,6 +43,25 @@ def main() -> None:
         run.observe()
     channel.send({"event": "done"})
     os._exit(0)
+
+
+def _next_line() -> Event:
+    """What the parent says next; without a parent this process ends."""
+    line = sys.stdin.buffer.readline()
+    if not line:
+        os._exit(1)
+    return dict(json.loads(line))
+
+
+def _prepare(place: Event) -> None:
+    """Put the package on the path, and import what is named: that takes longer than most runs."""
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"), TINYTORCH_PACKAGE=place["package"])
+    sys.path[:] = [place["package"], *sys.path, *(path for path in place["path"] if path not in sys.path)]
+    sys.dont_write_bytecode = True
+    _limit_memory()
+    for name in place["imports"]:
+        with suppress(BaseException):  # what fails here fails again in the cell that needs it, and is told there
+            import_module(name)
 
 
 class Channel:
@@ -240,8 +258,6 @@ def _height(cell: Cell) -> int:
 
 
 def _names_of(module: str) -> dict[str, Any]:
-    from importlib import import_module
-
     return {name: value for name, value in vars(import_module(module)).items() if not name.startswith("__")}
 
 

@@ -79,11 +79,18 @@ def time_limit() -> float:
         raise UserError(f"TITO_SECONDS is {text!r} but must be a number of seconds: export TITO_SECONDS=10") from None
 
 
-def run(jobs: Sequence[Job], package: Path, *, keep_going: bool = False) -> list[Outcome]:
-    """Run the jobs on the package that lies in folder `package`: one outcome a check, in order."""
+def start(package: Path, imports: Sequence[str] = ()) -> Child:
+    """A child process for one run on the package that lies in folder `package`; it imports these modules meanwhile."""
     child = Child(time_limit())
+    child.prepare({"package": str(package), "path": _path(), "imports": list(imports)})
+    return child
+
+
+def run(jobs: Sequence[Job], package: Path, *, keep_going: bool = False, child: Child | None = None) -> list[Outcome]:
+    """Run the jobs on the package, in the child that was started for it or a new one: one outcome a check, in order."""
+    child = child or start(package)
     try:
-        child.send({"package": str(package), "path": _path(), "keep_going": keep_going, "lessons": _lessons(jobs)})
+        child.send({"keep_going": keep_going, "lessons": _lessons(jobs)})
         outcomes = list(child.outcomes())
     finally:
         child.kill()
@@ -137,6 +144,10 @@ class Child:
         self.printed = Printed(_pipe(self.process.stderr), self.mark.encode())
         self.reader = threading.Thread(target=self._read_events, daemon=True)
         self.reader.start()
+
+    def prepare(self, place: Event) -> None:
+        """Say where the package lies and what to import."""
+        self._write(json.dumps(place).encode() + b"\n")
 
     def send(self, plan: Event) -> None:
         """Send the plan; stdin stays open, as the child ends when it closes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,37 +13,38 @@ from tito.commands.common import digest_of, require
 from tito.commands.lessons import fold_input, job_of, stored_input
 from tito.course import Course, Lesson
 from tito.errors import UserError
-from tito.fold import FoldError, FoldInput
+from tito.fold import FoldError
 from tito.report import Result
 from tito.student import Plan
 from tito.testing import Outcome
 from tito.workspace import Workspace
 
+Run = Callable[..., list[Outcome]]  # testing.run, or another that keeps a process ready
+
 
 def check_lesson(
-    course: Course, workspace: Workspace, lesson: Lesson, *, keep_going: bool = False
+    course: Course, workspace: Workspace, lesson: Lesson, *, keep_going: bool = False, run: Run = testing.run
 ) -> tuple[Result, Plan]:
     """Run the lesson's own cells on the package of the lessons that it needs."""
-    needs = course.needs_of(lesson)
-    require(workspace, needs, f"lesson {lesson.id} {lesson.name}")
+    require(workspace, course.needs_of(lesson), f"lesson {lesson.id} {lesson.name}")
     path = workspace.opened(lesson)
     plan, digest = student.plan(lesson, student.read(path)), digest_of(path)
-    own = fold_input(workspace, lesson, ())  # its supplied modules, and none of its earlier export
-    build = [*(stored_input(workspace, need) for need in needs), own]
-    folder = _cached(course, workspace, build)
+    folder = package_for(course, workspace, lesson)
     began = time.perf_counter()
-    outcomes = [_named(lesson, one) for one in testing.run([job_of(plan)], folder, keep_going=keep_going)]
+    outcomes = [_named(lesson, one) for one in run([job_of(plan)], folder, keep_going=keep_going)]
     seconds = time.perf_counter() - began
     result = Result(lesson.id, lesson.name, workspace.shown(path), outcomes, plan.notes, seconds)
     _remember(workspace, result, digest)
     return result, plan
 
 
-def _cached(course: Course, workspace: Workspace, build: Sequence[FoldInput]) -> Path:
-    """The package of stored lessons. They were whole once, so the course is another now, or .tito was touched."""
+def package_for(course: Course, workspace: Workspace, lesson: Lesson) -> Path:
+    """The build that a lesson is tested on: the stored exports of what it needs, and its own supplied modules."""
+    own = fold_input(workspace, lesson, ())  # none of its earlier export
+    build = [*(stored_input(workspace, need) for need in course.needs_of(lesson)), own]
     try:
         return package.cached(workspace.private / "cache", build)
-    except FoldError as error:
+    except FoldError as error:  # they were whole once, so the course is another now, or .tito was touched
         lesson = course.lesson(error.lesson)
         raise UserError(f"as exported, {error.message}; export that lesson anew: tito export {lesson.id}") from None
 
