@@ -151,7 +151,7 @@ def place(outcome: Outcome) -> str:
 
 
 def _block(failure: Outcome, room: int) -> list[str]:
-    """Expression, want, got, the learner's line, what the check says and what was printed, in `room` lines."""
+    """Expression, want, got, the learner's line, what was printed, what it means and looks like, in `room` lines."""
     width = WIDTH - len(INDENT)
     parts = [
         _wrap(failure.expression, width, 3),
@@ -161,9 +161,11 @@ def _block(failure: Outcome, room: int) -> list[str]:
         _labelled("printed", "\n".join(_printed(failure.output)[:PRINTED_LINES])),
     ]
     says = _wrap(failure.says, width, SAYS_LINES)
-    _shorten([*parts, says], room - 1)
+    named = _wrap(f"looks like: {failure.looks_like}" if failure.looks_like else None, width, SAYS_LINES)
+    _shorten([*parts, says, named], room - 1)
     lines = [line for part in parts for line in part]
-    return [*lines, "", *says] if says and lines else lines + says
+    below = [*says, *named]
+    return [*lines, "", *below] if below and lines else lines + below
 
 
 def _shorten(parts: list[list[str]], room: int) -> None:
@@ -227,6 +229,7 @@ def _outcome_json(outcome: Outcome) -> dict[str, Any]:
         "want": outcome.want,
         "got": outcome.got,
         "says": outcome.says,
+        "looks_like": outcome.looks_like or None,
         "error": list(outcome.error) if outcome.error else None,
         "waits_for": outcome.waits_for or None,
         "output": outcome.output,

@@ -23,6 +23,7 @@ from typing import IO, Any
 from tito.errors import UserError
 
 SECONDS = 10.0  # for one cell or check
+OBSERVING_SECONDS = 1.0  # for running the checks of a failed exercise once more
 START_SECONDS = 60.0  # until the first cell begins: a cold disk may take long to import NumPy
 KEPT = 2048  # bytes of printed text that are kept for each check
 BOOT = "import sys; sys.path.append(sys.argv[1]); from tito import runner; runner.main()"
@@ -35,12 +36,14 @@ Where = tuple[str, int, str]
 class Job:
     """One lesson to run: its cells in order, and the exported module whose names its checks see, if any.
 
-    A cell is a dict with number, id, role, name, file, line and source.
+    A cell is a dict with number, id, role, name, file, line and source. `observed` is an exercise of which it is told
+    what all its checks gave, even when none fails.
     """
 
     lesson: str
     cells: Sequence[dict[str, Any]]
     module: str = ""
+    observed: str = ""
 
     @property
     def checks(self) -> list[dict[str, Any]]:
@@ -52,7 +55,8 @@ class Job:
 class Outcome:
     """What became of one check, or of a cell that all checks need: that one belongs to no exercise.
 
-    status is "ok", "FAIL", "todo", "waits" or "not run"; the other fields are those of tito.checks.CheckFailed.
+    status is "ok", "FAIL", "todo", "waits" or "not run"; the other fields are those of tito.checks.CheckFailed. `seen`
+    is what all checks of the exercise gave, and `looks_like` the known mistake that gives the same: see diagnosis.py.
     """
 
     lesson: str
@@ -68,6 +72,8 @@ class Outcome:
     error: tuple[str, str] | None = None
     where: Where | None = None
     output: str = ""
+    seen: Sequence[Any] = ()
+    looks_like: str = ""
 
 
 def time_limit() -> float:
@@ -94,11 +100,12 @@ def run(jobs: Sequence[Job], package: Path, *, keep_going: bool = False, child: 
         outcomes = list(child.outcomes())
     finally:
         child.kill()
-    return _with_rest(jobs, [_told(outcome, child.printed.text(number), package) for number, outcome in outcomes])
+    told = [_told(outcome, child.printed.text(number), package) for number, outcome in outcomes]
+    return _with_rest(jobs, [_with_seen(outcome, child.observed) for outcome in told])
 
 
 def _lessons(jobs: Sequence[Job]) -> list[Event]:
-    return [{"id": job.lesson, "cells": list(job.cells), "module": job.module} for job in jobs]
+    return [{"id": j.lesson, "cells": list(j.cells), "module": j.module, "observed": j.observed} for j in jobs]
 
 
 def _told(outcome: Outcome, printed: str, package: Path) -> Outcome:
@@ -107,6 +114,13 @@ def _told(outcome: Outcome, printed: str, package: Path) -> Outcome:
     if where and Path(where[0]).is_relative_to(package):
         where = Path(where[0]).relative_to(package).as_posix(), *where[1:]
     return replace(outcome, output=printed, where=where)
+
+
+def _with_seen(outcome: Outcome, observed: Iterable[Event]) -> Outcome:
+    """The outcome with what its exercise gave, where that was observed."""
+    about = {"lesson": outcome.lesson, "exercise": outcome.exercise}
+    seen = next((event["seen"] for event in observed if about.items() <= event.items()), ())
+    return replace(outcome, seen=seen)
 
 
 def _path() -> list[str]:
@@ -129,6 +143,7 @@ class Child:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
+        self.observed: list[Event] = []
         self.mark = f"\0{os.urandom(8).hex()}\0"
         root = Path(__file__).resolve().parent.parent
         threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -160,12 +175,15 @@ class Child:
         for event in self._events_in_time():
             if event["event"] == "done":
                 return
-            if event["event"] == "start":
-                running = event
-            else:
+            if event["event"] == "observed":
+                self.observed.append(event)
+            elif event["event"] == "result":
                 yield number, _outcome(event)
+            else:
+                running = event
             number += 1
-        yield number, self._broken_off(running)
+        if running.get("event") != "observing":  # all has been told then, and the rest is for a better report only
+            yield number, self._broken_off(running)
 
     def kill(self) -> None:
         """End the child and all that it started, and wait until both pipes are read."""
@@ -192,7 +210,7 @@ class Child:
         seconds = START_SECONDS
         while (event := self._next(seconds)) is not None:
             yield event
-            seconds = self.seconds
+            seconds = min(self.seconds, OBSERVING_SECONDS) if event["event"] == "observing" else self.seconds
 
     def _next(self, seconds: float) -> Event | None:
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 import sys
@@ -9,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import CodeType, FrameType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -28,6 +29,16 @@ SLOW = 1.0  # seconds after which a run is not repeated under a trace
 focus: str | tuple[str, int, int] | None = None
 
 
+class Observer(Protocol):
+    """Watches a check cell that is run for the sake of what its questions give, as observe.py does."""
+
+    def asked(self, question: Question, bench: Bench) -> None:
+        """A question was put to the bench."""
+
+    def settled(self, failed: CheckFailed | None) -> None:
+        """A check failed, or held."""
+
+
 def open_local(namespace: dict[str, Any]) -> Bench:
     return Local(namespace, Focus(focus) if isinstance(focus, str) else focus and Focus(*focus))
 
@@ -38,6 +49,7 @@ def nothing() -> None:
 
 open_bench: Callable[[dict[str, Any]], Bench] = open_local  # a sealed grader puts its own here
 before_check: Callable[[], None] = nothing  # tito.notebook says here that a kernel is out of date
+observer: Observer | None = None  # is told what every check finds, which then raises nothing
 
 
 @dataclass(frozen=True)
@@ -50,7 +62,8 @@ class Asked:
     bench: Bench | None = None
 
     def fail(self, kind: str, want: str, got: str, says: str | None) -> NoReturn:
-        raise CheckFailed(kind, self.text, want=want, got=got, says=says, where=self.where()) from None
+        where = self.where()
+        raise CheckFailed(kind, self.text, want=want, got=got, says=says, where=where, seen=self.answer) from None
 
     def fail_raised(self, raised: Raised, want: str, says: str | None, kind: str = "error") -> NoReturn:
         error = raised.type, raised.text
@@ -58,7 +71,7 @@ class Asked:
         raise CheckFailed(kind, self.text, want=want, got=got, says=says, error=error, where=raised.where) from None
 
     def where(self) -> Where | None:
-        if self.bench is None or self.question is None or self.answer.seconds > SLOW:
+        if self.bench is None or self.question is None or self.answer.seconds > SLOW or observer is not None:
             return None
         return self.bench.locate(self.question, self.answer.value)
 
@@ -96,7 +109,8 @@ def check(
     before_check()
     caller, wanted = sys._getframe(1), _given("want", want)
     asked = _ask(what, names, caller) if type(what) is str else _value(what, names, caller)
-    _compare(asked, wanted, Rules(rtol, atol, None if dtype is None else np.dtype(dtype), equal_nan), says)
+    with _settled():
+        _compare(asked, wanted, Rules(rtol, atol, None if dtype is None else np.dtype(dtype), equal_nan), says)
 
 
 def raises(
@@ -112,14 +126,8 @@ def raises(
     before_check()
     kinds = exception if isinstance(exception, tuple) else (exception,)
     asked = _ask(expression, names, sys._getframe(1))
-    raised, want = asked.answer.raised, " or ".join(kind.__name__ for kind in kinds)
-    want += f' whose text matches "{match}"' if match else ""
-    if raised is None:
-        asked.fail("no error", want, f"no error, but {asked.answer.refused or text.brief(asked.answer.value)}", says)
-    if not {f"{kind.__module__}.{kind.__qualname__}" for kind in kinds} & set(raised.bases):
-        asked.fail_raised(raised, want, says)
-    if match and not re.search(match, raised.text):
-        asked.fail_raised(raised, want, says, kind="message")
+    with _settled():
+        _compare_raised(asked, kinds, match, says)
 
 
 def probe(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -132,7 +140,7 @@ def probe(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: object, **names: object) -> Plain:
         bench = open_bench(function.__globals__)
         question = ProbeCall(function, _given("an argument", args), _given("an argument", names))
-        asked = Asked(question.text, bench.evaluate(question), question, bench)
+        asked = _put(question, bench)
         if asked.answer.raised:
             asked.fail_raised(asked.answer.raised, "no error", None)
         if asked.answer.refused:
@@ -142,6 +150,20 @@ def probe(function: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return call
+
+
+@contextlib.contextmanager
+def _settled() -> Iterator[None]:
+    """What a check finds is raised, or told to the observer."""
+    try:
+        yield
+    except CheckFailed as failed:
+        if observer is None:
+            raise
+        observer.settled(failed)
+    else:
+        if observer is not None:
+            observer.settled(None)
 
 
 def _given(what: str, value: object) -> Plain:
@@ -154,8 +176,14 @@ def _given(what: str, value: object) -> Plain:
 
 def _ask(source: str, names: dict[str, object], caller: FrameType) -> Asked:
     question = Expression(source, _given("a name", names))
-    bench = open_bench(caller.f_globals)
-    return Asked(question.text, bench.evaluate(question), question, bench)
+    return _put(question, open_bench(caller.f_globals))
+
+
+def _put(question: Question, bench: Bench) -> Asked:
+    asked = Asked(question.text, bench.evaluate(question), question, bench)
+    if observer is not None:
+        observer.asked(question, bench)
+    return asked
 
 
 def _compare(asked: Asked, wanted: Plain, rules: Rules, says: str | None) -> None:
@@ -166,6 +194,17 @@ def _compare(asked: Asked, wanted: Plain, rules: Rules, says: str | None) -> Non
     found = difference(asked.answer.value, wanted, rules)
     if found:
         asked.fail(found.kind, found.want, found.got, says)
+
+
+def _compare_raised(asked: Asked, kinds: tuple[type[BaseException], ...], match: str | None, says: str | None) -> None:
+    raised, want = asked.answer.raised, " or ".join(kind.__name__ for kind in kinds)
+    want += f' whose text matches "{match}"' if match else ""
+    if raised is None:
+        asked.fail("no error", want, f"no error, but {asked.answer.refused or text.brief(asked.answer.value)}", says)
+    if not {f"{kind.__module__}.{kind.__qualname__}" for kind in kinds} & set(raised.bases):
+        asked.fail_raised(raised, want, says)
+    if match and not re.search(match, raised.text):
+        asked.fail_raised(raised, want, says, kind="message")
 
 
 def _value(value: object, names: dict[str, object], caller: FrameType) -> Asked:

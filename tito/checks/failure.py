@@ -20,7 +20,8 @@ class CheckFailed(AssertionError):
     """A check that did not hold.
 
     kind is "value", "shape", "dtype", "type", "error", "no error" or "message"; want and got are short text;
-    error is (type's name, text) of what the student's code raised; where is the learner's own line, or None.
+    error is (type's name, text) of what the student's code raised; where is the learner's own line, or None; seen is
+    the Answer that was compared.
     """
 
     def __init__(
@@ -33,10 +34,11 @@ class CheckFailed(AssertionError):
         says: str | None = None,
         error: tuple[str, str] | None = None,
         where: Where | None = None,
+        seen: object = None,
     ) -> None:
         super().__init__(kind, expression)
         self.kind, self.expression, self.want, self.got = kind, expression, want, got
-        self.says, self.error, self.where = says, error, where
+        self.says, self.error, self.where, self.seen = says, error, where, seen
 
     def __str__(self) -> str:
         yours = self.where.text if self.where else ""

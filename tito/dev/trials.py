@@ -10,8 +10,9 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,25 +21,40 @@ from tito.testing import Job, run, time_limit
 
 Event = dict[str, Any]
 Verdicts = dict[str, Event]  # check name -> its result
+Seen = list[Any]  # see tito/diagnosis.py
+Action = Callable[[Job, Path], None]
 
 
 def run_all(jobs: Sequence[Job], package: Path) -> list[Verdicts]:
     """Verdicts of every check of every job, on the package that lies in folder `package`."""
     if not hasattr(os, "fork"):
         return [{o.check: asdict(o) for o in run([job], package, keep_going=True)} for job in jobs]
+    return [_verdicts(events, job) for events, job in zip(_tried(jobs, package, _try), jobs)]
+
+
+def observe_all(jobs: Sequence[Job], package: Path) -> list[Seen]:
+    """What the first exercise that fails gave in each job, as `tito test` observes it; nothing where none fails."""
+    if not hasattr(os, "fork"):
+        return [next((list(o.seen) for o in run([job], package) if o.seen), []) for job in jobs]
+    tried = _tried(jobs, package, _observe)
+    return [next((event["seen"] for event in events if event["event"] == "observed"), []) for events in tried]
+
+
+def _tried(jobs: Sequence[Job], package: Path, action: Action) -> list[list[Event]]:
+    """The events of every job, in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
-        _in_child(lambda: _fork_each(jobs, package, Path(folder)), seconds=0)
-        return [_read(Path(folder) / str(i), job) for i, job in enumerate(jobs)]
+        _in_child(lambda: _fork_each(jobs, package, Path(folder), action), seconds=0)
+        return [_read(Path(folder) / str(i)) for i in range(len(jobs))]
 
 
-def _fork_each(jobs: Sequence[Job], package: Path, folder: Path) -> None:
+def _fork_each(jobs: Sequence[Job], package: Path, folder: Path, action: Action) -> None:
     """In a process of its own, since it imports the package: two children at a time."""
     _import_package(package)
     running: set[int] = set()
     for i, job in enumerate(jobs):
         if len(running) == (os.cpu_count() or 1):
             running.discard(os.wait()[0])
-        running.add(_start(lambda i=i, job=job: _try(job, folder / str(i)), len(job.cells) * time_limit() / 10))
+        running.add(_start(lambda i=i, job=job: action(job, folder / str(i)), len(job.cells) * time_limit() / 10))
     for _ in running:
         os.wait()
 
@@ -51,11 +67,22 @@ def _import_package(package: Path) -> None:
 
     import tito.notebook  # noqa: F401
 
+    import_module("tinytorch")
+
 
 def _try(job: Job, target: Path) -> None:
-    channel = Recorder(target)
-    lesson = {"id": job.lesson, "cells": list(job.cells), "module": job.module}
-    LessonRun(lesson, channel, keep_going=True).run()
+    _run_of(job, target, keep_going=True).run()
+
+
+def _observe(job: Job, target: Path) -> None:
+    run = _run_of(job, target, keep_going=False)
+    run.run()
+    run.observe()
+
+
+def _run_of(job: Job, target: Path, keep_going: bool) -> LessonRun:
+    lesson = {"id": job.lesson, "cells": list(job.cells), "module": job.module, "observed": job.observed}
+    return LessonRun(lesson, Recorder(target), keep_going)
 
 
 class Recorder(Channel):
@@ -65,16 +92,21 @@ class Recorder(Channel):
         self.target = target
 
     def send(self, event: Event) -> None:
-        """Keep a result; forget the rest."""
-        if event["event"] == "result":
+        """Keep a result and what was observed; forget the rest."""
+        if event["event"] in ("result", "observed"):
             with self.target.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(event) + "\n")
 
 
-def _read(path: Path, job: Job) -> Verdicts:
-    """What a child wrote; checks that it did not reach have FAILed, as they do for a student."""
+def _read(path: Path) -> list[Event]:
+    """What a child wrote."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    found = {event["check"]: event for event in map(json.loads, lines)}
+    return [json.loads(line) for line in lines]
+
+
+def _verdicts(events: Sequence[Event], job: Job) -> Verdicts:
+    """By check; checks that were not reached have FAILed, as they do for a student."""
+    found = {event["check"]: event for event in events}
     lost = {"status": "FAIL", "kind": "ended"}
     return {**{cell["name"]: lost for cell in job.checks}, **found}
 
