@@ -1,5 +1,6 @@
 # %% [markdown]
 # # 03 Layers
+#
 # Three numbers go in, one comes out, and two small layers stand between. Here is the network, in four loose tensors:
 
 # %% imports
@@ -35,6 +36,7 @@ sum(tensor.numel() for tensor in saved), 6 + 2 + 2 + 1
 
 # %% [markdown]
 # ## One layer, one operation
+#
 # A layer weighs its inputs. Each output has a row of weights of its own, and a bias. In loops, slow and plain:
 
 # %%
@@ -45,7 +47,8 @@ def slowly(x, weight, bias):
 slowly([[1, 2, 3]], [[1, 0, 2], [0, 1, 0]], [10, 20])
 
 # %% [markdown]
-# `1*1 + 0*2 + 2*3 + 10` and `0*1 + 1*2 + 0*3 + 20`. On grids the same is a product and a sum:\
+# `1*1 + 0*2 + 2*3 + 10` and `0*1 + 1*2 + 0*3 + 20`. On grids the same is a product and a sum:
+#
 # ![Each row of weight is turned into a column, so that it meets the sample and makes one output](figures/03_affine.svg)
 
 # %% [markdown]
@@ -64,14 +67,16 @@ Weigh()(x, w1), Weigh()(x, w1) + Tensor([10.0])
 # refuse that; they also leave one result in memory instead of two, and lesson 06 has one step to walk back.
 
 # %% [markdown]
-# **Shapes** `(B, in), (out, in), (out,) -> (B, out)`; the bias may be missing; more dimensions may stand before `in`\
+# **Shapes** `(B, in), (out, in), (out,) -> (B, out)`; the bias may be missing; more dimensions may stand before `in`
+#
 # **By hand** the loops above gave `[17 22]`; a second row `[4 5 6]` gives `[4+12+10, 5+20]`, that is `[26 25]`
 
 # %% exercise="affine" points=4
 class Affine(Operation):
     """Weighted sums of the inputs, plus a bias. `(..., in), (out, in), (out,) -> (..., out)`
 
-    Raises ValueError when x does not end in `in`, or the bias is not `(out,)`, and names both shapes. About 8 lines.
+    Raises ValueError when x does not end in `in`, or the bias is not `(out,)`, and names both shapes.
+    About 8 lines.
     """
 
     def forward(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray | None = None) -> np.ndarray:
@@ -94,6 +99,7 @@ def test_unit_affine():
     names = dict(w=np.float32([[1, 0, 2], [0, 1, 0]]), b=np.float32([10, 20]), x=np.float32([[1, 2, 3], [4, 5, 6]]))
     check("Affine()(Tensor(x), Tensor(w), Tensor(b))", want=[[17.0, 22.0], [26.0, 25.0]], **names)
     check("Affine()(Tensor(x), Tensor(w))", want=[[7.0, 2.0], [16.0, 5.0]], **names)
+    check("Affine()(Tensor(x[1]), Tensor(w), Tensor(b))", want=[26.0, 25.0], **names)
     for shape in (r"\(1, 2\)", r"\(2, 3\)"):
         raises("Affine()(Tensor([[1.0, 2.0]]), Tensor(w))", ValueError, match=shape, **names)
     raises("Affine()(Tensor(x), Tensor(w), Tensor([1.0]))", ValueError, match=r"\(1,\)", **names)
@@ -137,6 +143,7 @@ test_unit_affine_drawn()
 
 # %% [markdown]
 # ## A tree of modules
+#
 # A `Parameter` is a tensor that training changes. A `Module` is whatever holds some, or holds other modules:
 
 # %% supplied="Parameter"
@@ -144,6 +151,7 @@ class Parameter(Tensor):
     """A tensor that is learned. Made of data as a `Tensor` is."""
 
 
+# %% supplied="Module"
 class Module:
     """A piece of a network. A subclass assigns its parts to attributes and defines `forward`.
 
@@ -174,15 +182,19 @@ Scale(2.0)(x), vars(Scale(2.0))
 
 # %% [markdown]
 # `factor` is learned. `seen` is a plain tensor: it belongs to the state, and no training touches it. Such a tensor is
-# called a buffer. The modules inside another are found by looking; `yield from` hands on what the recursion finds:
+# called a buffer. The modules directly inside another are found by looking:
 
-# %% twin="Module.walk"
+# %% twin="Module.children"
 @patch
 def named_children(self: Module) -> Iterator[tuple[str, Module]]:
     """The modules that stand in this one's attributes, with the attributes' names."""
     return ((name, value) for name, value in vars(self).items() if isinstance(value, Module))
 
 
+# %% [markdown]
+# Each of those may hold more. `yield from` hands on all that the recursion below finds:
+
+# %% twin="Module.walk"
 @patch
 def walk(self: Module, path: str = "") -> Iterator[tuple[str, Module]]:
     """This module, then all below, each with its path: `""`, `"body."`. A shared one comes once a path."""
@@ -210,16 +222,19 @@ outer.inner = outer.twin = Scale(3.0)
 [name for name, tensor in outer.named_tensors()]
 
 # %% [markdown]
-# The module's own tensors come first. The one module in two attributes was met twice, under both names:\
+# The module's own tensors come first. The one module in two attributes was met twice, under both names:
+#
 # ![A dotted name is the path through the tree; a shared module is reached by two paths](figures/03_tree.svg)
 
 # %% [markdown]
 # ## Name the parameters
+#
 # An optimizer wants each parameter once and no buffer: a step taken twice is a wrong step. Compare by `id`, which is
 # one number for one object; `==` on tensors compares their numbers.
 
 # %% [markdown]
-# **Shapes** `a module -> pairs (dotted name, Parameter)`, a shared one under its first name only\
+# **Shapes** `a module -> pairs (dotted name, Parameter)`, a shared one under its first name only
+#
 # **By hand** `outer` above has two, `factor` and `inner.factor`; two parameters `[1.0]` made apart are two
 
 # %% exercise="named_parameters" points=4
@@ -313,6 +328,7 @@ def named_modules(self: Module) -> Iterator[tuple[str, Module]]:
             yield path[:-1], module
 
 
+# %% supplied="Module.modules"
 @patch
 def modules(self: Module) -> Iterator[Module]:
     """This module and all below, each once."""
@@ -328,13 +344,14 @@ def children(self: Module) -> Iterator[Module]:
 # %% [markdown]
 # Printed, a model should tell what is in it. An operation gives its name, a module its parts, one a line, nested:
 
-# %% supplied="Module.parts"
+# %% supplied="Operation.repr"
 @patch
 def __repr__(self: Operation) -> str:
     """The name of the operation; its settings are left out."""
     return f"{type(self).__name__}()"
 
 
+# %% supplied="Module.parts"
 @patch
 def extra_repr(self: Module) -> str:
     """What a layer tells of itself when printed, as `p=0.5`."""
@@ -383,6 +400,7 @@ Flatten()(Tensor(np.zeros((5, 8, 8)))).shape, Flatten()
 
 # %% [markdown]
 # ## Linear
+#
 # A layer that holds its weights must begin with some. Equal ones will not do:
 
 # %%
@@ -399,11 +417,13 @@ crowd, weights = (Tensor(Generator(seed).normal(0.0, 1.0, (500, 100))) for seed 
 # %% [markdown]
 # About 10, the square root of 100: a sum of n terms with mixed signs grows as the root of n. Eight such layers multiply
 # the size by 10 eight times over. Weights of size 1/sqrt(in) keep it. PyTorch draws weight and bias evenly between
-# -1/sqrt(in) and 1/sqrt(in), on average half as large as that bound, so numbers fade somewhat:\
+# -1/sqrt(in) and 1/sqrt(in), on average half as large as that bound, so numbers fade somewhat:
+#
 # ![Over eight layers, weights twice as large explode and half as large fade; 1/sqrt(in) holds](figures/03_depth.svg)
 
 # %% [markdown]
-# **Shapes** `(B, in) -> (B, out)`; weight `(out, in)`, bias `(out,)` or None\
+# **Shapes** `(B, in) -> (B, out)`; weight `(out, in)`, bias `(out,)` or None
+#
 # **By hand** with 4 inputs every number lies between -0.5 and 0.5; `Linear(3, 2)` has `2*3 + 2` numbers
 
 # %% exercise="linear" points=4
@@ -411,7 +431,8 @@ class Linear(Module):
     """Weighted sums of the inputs, plus a bias. `(..., in_features) -> (..., out_features)`
 
     `weight` `(out, in)` and `bias` `(out,)`, or None, are drawn from `rng`, uniform within 1/sqrt(in_features) of zero
-    (PyTorch's default; why the size matters: LeCun and others, "Efficient BackProp", 1998). About 6 lines.
+    (PyTorch's default; why the size matters: LeCun and others, "Efficient BackProp", 1998).
+    About 6 lines.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, rng: Generator) -> None:
@@ -464,6 +485,7 @@ def test_unit_linear():
     weight, bias = ("weight", (50, 100), "up to 0.1"), ("bias", (50,), "up to 0.1")
     check(linear_begins(True), want=[weight, bias], says="1/sqrt(100) is 0.1.")
     check(linear_begins(False), want=[weight])
+    raises("Linear(3, 2, rng=Generator(0))(Tensor([[1.0, 2.0]]))", ValueError, match=r"\(1, 2\)")
     check(sees_the_input(), want=True, says="Compute with tensors, not with .data: lesson 06 must see each step.")
 
 
@@ -487,7 +509,6 @@ def test_unit_linear_draws():
     check("repr(Linear(3, 2, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=True)")
     check("repr(Linear(3, 2, False, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=False)")
     check("Linear(3, 2, rng=Generator(0))(Tensor(np.zeros((4, 5, 3)))).shape", want=(4, 5, 2))
-    raises("Linear(3, 2, rng=Generator(0))(Tensor([[1.0, 2.0]]))", ValueError, match=r"\(1, 2\)")
 
 
 test_unit_linear_draws()
@@ -502,17 +523,28 @@ test_unit_linear_draws()
 
 # %% [markdown]
 # ## Sequential
-# Most networks are a chain: what one step returns, the next one takes. A step is anything that can be called.
+#
+# Most networks are a chain: what one step returns, the next one takes. A step is anything that can be called. By hand:
+
+# %%
+first, second = Linear(3, 4, rng=Generator(0)), Linear(4, 2, rng=Generator(1))
+second(ReLU()(first(x))).shape
 
 # %% [markdown]
-# **Shapes** those of the steps, one after the other\
-# **By hand** "times 2", "plus 1" make 7 of 3, else 8; of the steps Linear, ReLU, Linear the modules are `"0"`, `"2"`
+# Read from the inside out, and with a name for every step. A chain lists them in the order in which they act.
+
+# %% [markdown]
+# **Shapes** those of the steps, one after the other
+#
+# **By hand** "times 2", then "plus 1" make 7 of 3; the other way round 8. Of the steps Linear, ReLU, Linear the modules
+# are named `"0"` and `"2"`
 
 # %% exercise="sequential" points=4
 class Sequential(Module):
     """Steps applied in order; any callable is a step. Modules among them are named by their position.
 
-    Raises TypeError when a step cannot be called, or is a class such as `ReLU` where `ReLU()` was meant. About 8 lines.
+    Raises TypeError when a step cannot be called, or is a class such as `ReLU` where `ReLU()` was meant.
+    About 8 lines.
     """
 
     def __init__(self, *steps: Callable[..., Tensor]) -> None:
@@ -537,6 +569,9 @@ class Sequential(Module):
                 yield str(position), step
         ### END SOLUTION
 
+
+# %% [markdown]
+# A chain also lists its steps, counts them and gives one by position:
 
 # %% supplied="Sequential.repr"
 @patch
@@ -618,10 +653,12 @@ net(x), sum(p.numel() for p in net.parameters())
 
 # %% [markdown]
 # ## Two ways to behave
+#
 # Some layers act in one way while a network trains, in another while it is used; one call must switch all of them.
 
 # %% [markdown]
-# **Shapes** `a module -> the same module`, so that `model = build().eval()` can be written\
+# **Shapes** `a module -> the same module`, so that `model = build().eval()` can be written
+#
 # **By hand** `net` holds three modules, itself and two Linear: all three change `training`
 
 # %% exercise="train" points=3
@@ -669,12 +706,15 @@ test_unit_train()
 
 # %% [markdown]
 # ## Dropout
+#
 # A network that leans on one neuron errs whenever that one does. So, while training, set each number to zero with
-# chance p. Sums would shrink with it, so what is kept grows by 1/(1-p):\
+# chance p. Sums would shrink with it, so what is kept grows by 1/(1-p):
+#
 # ![Dropout with p = 0.75: one number in four is kept and made four times as large](figures/03_dropout.svg)
 
 # %% [markdown]
-# **Shapes** `(...) -> (...)`\
+# **Shapes** `(...) -> (...)`
+#
 # **By hand** p = 0.75 keeps one number in four, four times as large; p = 0 changes nothing, p = 1 leaves zeros
 
 # %% exercise="dropout" points=5
@@ -682,7 +722,8 @@ class Dropout(Module):
     """Zeros with chance `p` while training, the rest scaled by 1/(1-p). `(...) -> (...)`
 
     What to keep is drawn by `rng.bernoulli`. Without training, or for p = 0, the input comes back and nothing is drawn.
-    Raises ValueError unless p is from 0 to 1. Source: Srivastava and others, JMLR 15, 2014. About 7 lines.
+    Raises ValueError unless p is from 0 to 1. Source: Srivastava and others, JMLR 15, 2014.
+    About 7 lines.
     """
 
     def __init__(self, p: float = 0.5, *, rng: Generator) -> None:
@@ -769,15 +810,19 @@ test_unit_dropout_draws()
 # torch.nn.Dropout(0.75)(torch.ones(1000)).unique().tolist() == [0.0, 4.0]
 # ```
 
+# %% [markdown]
+# What is left of ten thousand ones, and their mean:
+
 # %%
 y = Dropout(0.75, rng=Generator(0))(Tensor(np.ones((100, 100))))
 (y.data == 0).mean().item(), y.mean().item()
 
 # %% [markdown]
-# Three quarters are gone, and the mean is still about 1. It would not be without the factor of 4.
+# Three quarters are zero, and the mean is still about 1, which the factor of 4 has made up for.
 
 # %% [markdown]
 # ## Save the numbers
+#
 # A network's state is its parameters and buffers by name. Hand out the arrays themselves, and this happens:
 
 # %%
@@ -790,7 +835,8 @@ kept
 # What was saved changed with the layer: two names, one memory. A state that keeps needs copies.
 
 # %% [markdown]
-# **Shapes** `a module -> {dotted name: array}`\
+# **Shapes** `a module -> {dotted name: array}`
+#
 # **By hand** `Linear(3, 2)` gives `weight` (2, 3) and `bias` (2,); a shared one stands under each of its names
 
 # %% exercise="state_dict" points=3
@@ -831,12 +877,19 @@ test_unit_state_dict()
 
 # %% [markdown]
 # ## Restore them
+#
 # A state that fits half is worse than an error: compare first, tell all that is wrong at once, and change nothing
-# unless all is well. Then copy into the arrays that are there, since optimizers hold on to them. The supplied
-# `misfit(name, array, tensor)` says in a sentence what keeps an array out of a tensor, or gives None.
+# unless all is well. Then copy into the arrays that are there, since optimizers hold on to them.
 
 # %% [markdown]
-# **Shapes** `{dotted name: array} -> None`, the model changed\
+# `misfit`, supplied, compares one array with one tensor, and gives a sentence or None:
+
+# %%
+misfit("weight", np.zeros((3, 2)), layer.weight), misfit("bias", np.float32([1, 2]), layer.bias)
+
+# %% [markdown]
+# **Shapes** `{dotted name: array} -> None`, the model changed
+#
 # **By hand** for `Linear(3, 2)` a state of `scale` and a `weight` of shape (3, 2) has three faults: `bias` is missing,
 # `scale` is unexpected, `weight` is turned
 
@@ -845,7 +898,8 @@ test_unit_state_dict()
 def load_state_dict(self: Module, state: dict[str, Any]) -> None:
     """Copy what `state_dict` gave back into the arrays of the parameters and buffers (`.data`), in place.
 
-    Raises ValueError, nothing changed, telling every missing or unexpected name, wrong shape or dtype. About 8 lines.
+    Raises ValueError, nothing changed, telling every missing or unexpected name, wrong shape or dtype.
+    About 8 lines.
     """
     ### BEGIN SOLUTION
     own = dict(self.named_tensors())
@@ -922,7 +976,27 @@ test_unit_load_state_dict_round_trip()
 # ```
 
 # %% [markdown]
+# Saved and restored, the network of the top answers alike in another object:
+
+# %%
+other = Sequential(Linear(3, 2, rng=Generator(5)), ReLU(), Linear(2, 1, rng=Generator(6)))
+before = other(x)
+other.load_state_dict(net.state_dict())
+before, other(x)
+
+# %% [markdown]
+# And a state that does not fit is refused with all that is wrong, the model left as it was:
+
+# %%
+try:
+    other.load_state_dict({"0.weight": np.zeros((3, 2), np.float32), "0.bias": net[0].bias.data})
+except ValueError as error:
+    print(error)
+other(x)
+
+# %% [markdown]
 # ## Break it on purpose
+#
 # Attributes are looked at; a list in an attribute is not looked into. This network works, and has nothing to train:
 
 # %%
@@ -938,10 +1012,16 @@ Hidden()(x).shape, len(list(Hidden().parameters()))
 
 # %% [markdown]
 # An answer of the right shape, and 0 parameters: it would train for an hour and learn nothing. PyTorch does the same,
-# and offers a ModuleList. Here the cure is a `Sequential` of the two, which the tree reaches.
+# and offers a ModuleList. Here the cure is a `Sequential`, which the tree reaches:
+
+# %%
+whole = Hidden()
+whole.layers = Sequential(*whole.layers)
+whole(x).shape, [name for name, parameter in whole.named_parameters()]
 
 # %% [markdown]
 # ## What it costs
+#
 # The network that will read digits in lesson 08: estimated numbers, counted numbers, bytes of parameters, of a state:
 
 # %%
@@ -961,7 +1041,8 @@ sizes, 4 * 32 * (32 + 32 + 10)
 
 # %% [markdown]
 # For 32 pictures the results, called activations, weigh about as much as all parameters. From lesson 06 on they are
-# kept until the way back has used them:\
+# kept until the way back has used them:
+#
 # ![Activations grow with the batch and soon outweigh the parameters, which do not grow](figures/03_memory.svg)
 
 # %% [markdown]
@@ -989,6 +1070,7 @@ same, round(seconds(lambda: slowly(*plain)) / seconds(lambda: first(rows)))
 
 # %% [markdown]
 # ## Think
+#
 # **Think** Why does `weight` lie as (out, in), though every product then has to turn it?
 # <details><summary>Answer</summary>A row is then one neuron, all its weights side by side in memory. Turning costs
 # nothing: a transpose is a view.</details>
@@ -1005,8 +1087,20 @@ same, round(seconds(lambda: slowly(*plain)) / seconds(lambda: first(rows)))
 # No error is raised.</details>
 
 # %% [markdown]
+# **Think** What does a buffer do in the state, if nobody trains it?
+# <details><summary>Answer</summary>It holds what a layer has counted or measured so far, such as a running mean.
+# A model restored without it would answer otherwise.</details>
+
+# %% [markdown]
+# **Think** A state fits but for one name. Why not copy what fits, and warn?
+# <details><summary>Answer</summary>The model would be half old and half new: a network that nobody trained. It answers,
+# and its answers are wrong in silence.</details>
+
+# %% [markdown]
 # ## What you built
+#
 # Layers that hold their numbers, and a tree that finds, names, counts, switches, saves and restores them. It cost four
-# bytes a parameter, four more in every saved state, and activations that grow with the batch.\
+# bytes a parameter, four more in every saved state, and activations that grow with the batch.
+#
 # Not built: hooks, because nothing in this course listens in; devices, because NumPy has one; a ModuleList, because
 # Sequential does; convolutions, because digits of 8 by 8 do without. Next, lesson 04 measures how wrong an answer is.
