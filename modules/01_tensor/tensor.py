@@ -726,6 +726,7 @@ def test_unit_matmul_batches():
     c = draw.integers(-5, 5, (2, 4, 5))
     check("Tensor(a) @ Tensor(c)", want=np.einsum("bij,bjk->bik", a, c), a=a, c=c)
     raises("Tensor(a) @ Tensor(a)", ValueError, a=a)
+    raises("Tensor([[1, 2]]) @ Tensor([1, 2])", ValueError)
 
 
 test_unit_matmul_batches()
@@ -829,11 +830,22 @@ test_unit_mean()
 
 
 # %% check="mean of nothing" points=1 hidden=true
-# Nothing gives nan; two dimensions at once; float64 stays.
+# Nothing gives nan, without a warning; two dimensions at once; float64 stays.
 ### BEGIN HIDDEN TESTS
+@probe
+def mean_of_nothing(shape, dim):
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return Tensor(np.zeros(shape)).mean(dim).data
+
+
 def test_unit_mean_of_nothing():
     check("Tensor([]).mean()", want=np.float32(np.nan), equal_nan=True)
-    check("Tensor(np.zeros((0, 2))).mean(dim=0)", want=np.float32([np.nan, np.nan]), equal_nan=True)
+    check(mean_of_nothing((0, 2), None), want=np.float32(np.nan), equal_nan=True)
+    check(mean_of_nothing((0, 2), 0), want=np.float32([np.nan, np.nan]), equal_nan=True)
+    check(mean_of_nothing((0, 2), 1), want=np.zeros(0, np.float32), says="No rows, no means.")
     a = draw.normal((2, 3, 4))
     check("Tensor(a, dtype='float64').mean(dim=(0, 2))", want=a.mean(axis=(0, 2)), dtype="float64", a=a)
 
@@ -956,6 +968,7 @@ def test_unit_max_keeps_dims():
     check("Tensor(a).argmax(dim=-1, keepdim=True)", want=a.argmax(axis=-1, keepdims=True), a=a)
     check("Tensor([-5.0, -2.0]).amax()", want=np.float32(-2.0))
     check("Tensor([4, 7, 7]).argmax()", want=np.int64(1))
+    check("isinstance(Tensor([4, 7]).argmax(dim=0), Tensor)", want=True)
 
 
 test_unit_max_keeps_dims()
@@ -1123,12 +1136,13 @@ test_unit_permute()
 
 
 # %% check="permute drawn" points=1 hidden=true
-# On drawn numbers, with negative dims.
+# On drawn numbers, with negative dims, of a single number.
 ### BEGIN HIDDEN TESTS
 def test_unit_permute_drawn():
     a = draw.integers(0, 99, (2, 3, 4))
     check("Tensor(a).permute(-1, 0, 1)", want=np.einsum("abc->cab", a), a=a)
     raises("Tensor(a).permute(0, 0, 1)", ValueError, a=a)
+    raises("Tensor(5).permute(0)", ValueError)
 
 
 test_unit_permute_drawn()
@@ -1311,6 +1325,7 @@ def test_unit_accuracy():
     check("accuracy(Tensor([[3, 9, 4], [8, 1, 5]]), Tensor([1, 2]))", want=0.5)
     check("isinstance(accuracy(Tensor([[1, 2]]), Tensor([1])), float)", want=True)
     check("accuracy(Tensor([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]), Tensor([1, 0, 1, 1]))", want=0.75)
+    check("accuracy(Tensor([[3, 9, 4], [8, 1, 5], [0, 1, 2]]), Tensor([1, 0, 2]))", want=1.0)
 
 
 test_unit_accuracy()
