@@ -19,7 +19,11 @@ def digits() -> Chart:
     chart.axis.invert_xaxis()
     for axis in (chart.axis.xaxis, chart.axis.yaxis):
         axis.set_major_formatter("{x:.0e}")
-    for text, place in (("float32, to both sides", (2e-7, 0.4)), ("to one side", (4e-6, 1e-4)), ("to both sides", (6e-2, 1e-8))):
+    for text, place in (
+        ("float32, to both sides", (2e-7, 0.4)),
+        ("to one side", (4e-6, 1e-4)),
+        ("to both sides", (6e-2, 1e-8)),
+    ):
         chart.axis.annotate(text, place)
     return chart
 
