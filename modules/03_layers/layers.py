@@ -399,6 +399,9 @@ class Flatten(Module):
 Flatten()(Tensor(np.zeros((5, 8, 8)))).shape, Flatten()
 
 # %% [markdown]
+# Five pictures, five rows of 64. What it tells of itself is its one setting.
+
+# %% [markdown]
 # ## Linear
 #
 # A layer that holds its weights must begin with some. Equal ones will not do:
@@ -492,7 +495,7 @@ def test_unit_linear():
 test_unit_linear()
 
 # %% check="linear draws" points=1 hidden=true
-# Even on both sides of zero, float32, the same from the same seed, another from another; printed as in PyTorch.
+# Even on both sides of zero, of one input too, float32, the same from the same seed, another from another; printed.
 ### BEGIN HIDDEN TESTS
 @probe
 def linear_draws():
@@ -504,8 +507,14 @@ def linear_draws():
     return spread, same, other_seed, other_part, str(weight.dtype)
 
 
+@probe
+def one_input():
+    return float(np.abs(Linear(1, 300, rng=Generator(0)).weight.data).max())
+
+
 def test_unit_linear_draws():
     check(linear_draws(), want=([True, True], (True, True), False, False, "float32"))
+    check(one_input(), want=0.97, atol=0.03, says="Within 1/sqrt(1) of zero.")
     check("repr(Linear(3, 2, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=True)")
     check("repr(Linear(3, 2, False, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=False)")
     check("Linear(3, 2, rng=Generator(0))(Tensor(np.zeros((4, 5, 3)))).shape", want=(4, 5, 2))
@@ -623,6 +632,7 @@ def a_layer_used_twice():
 
 def test_unit_sequential_shows_itself():
     check(a_layer_used_twice(), want=(["0.weight", "0.bias"], True))
+    check("[name for name, _ in Sequential(Sequential(), abs, Sequential()).named_children()]", want=["0", "2"])
     parts = ["(0): Flatten(start_dim=1)", "(1): ReLU()", "(2): Sequential(", "  (0): Flatten(start_dim=2)", ")"]
     text = "\n  ".join(["Sequential(", *parts]) + "\n)"
     check("repr(Sequential(Flatten(), ReLU(), Sequential(Flatten(2))))", want=text)
@@ -888,6 +898,9 @@ test_unit_state_dict()
 misfit("weight", np.zeros((3, 2)), layer.weight), misfit("bias", np.float32([1, 2]), layer.bias)
 
 # %% [markdown]
+# The first is turned, the second fits.
+
+# %% [markdown]
 # **Shapes** `{dotted name: array} -> None`, the model changed
 #
 # **By hand** for `Linear(3, 2)` a state of `scale` and a `weight` of shape (3, 2) has three faults: `bias` is missing,
@@ -963,6 +976,7 @@ def test_unit_load_state_dict_round_trip():
     raises(load, ValueError, match=r"\(3, 2\)", w=np.zeros((3, 2)))
     raises(load, ValueError, match="float64", w=np.zeros((2, 3)))
     raises(load, ValueError, match=r"\(1, 3\)", w=np.zeros((1, 3), np.float32))
+    raises(load, ValueError, match="weight", w=[[1.0, 2.0]])
 
 
 test_unit_load_state_dict_round_trip()
@@ -995,6 +1009,9 @@ except ValueError as error:
 other(x)
 
 # %% [markdown]
+# Three faults in one message, and the answer is still 15.25.
+
+# %% [markdown]
 # ## Break it on purpose
 #
 # Attributes are looked at; a list in an attribute is not looked into. This network works, and has nothing to train:
@@ -1018,6 +1035,9 @@ Hidden()(x).shape, len(list(Hidden().parameters()))
 whole = Hidden()
 whole.layers = Sequential(*whole.layers)
 whole(x).shape, [name for name, parameter in whole.named_parameters()]
+
+# %% [markdown]
+# The same answer's shape, and four parameters, each with the path that leads to it.
 
 # %% [markdown]
 # ## What it costs

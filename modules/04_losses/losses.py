@@ -31,7 +31,7 @@ surprise
 # %% [markdown]
 # ## One number for a batch
 #
-# The oldest loss is for numbers, not classes: square each error, and take the mean.
+# The oldest loss is for numbers, not classes: square each error, and take the mean:
 
 # %%
 prediction, targets = Tensor([2.0, 5.0]), Tensor([1.0, 8.0])
@@ -82,6 +82,9 @@ class MSELoss(Loss):
 
 # %%
 MSELoss()(prediction, targets)
+
+# %% [markdown]
+# The 5 from above, as a tensor of one number. `total_weight` and `correct` come from `Loss`.
 
 # %% [markdown]
 # ## Absolute error
@@ -213,6 +216,9 @@ small = np.float32(1e-9)
 np.log(np.float32(1) + small).item(), np.log1p(small).item()
 
 # %% [markdown]
+# The first is 0, the second kept the number: a loss that is nearly right stays above 0, and can still be lowered.
+
+# %% [markdown]
 # **Shapes** `(...), targets of the same shape -> (...)`
 #
 # **By hand** z = 0 gives log 2 for either y; z = 200 gives 200 for y = 0, and 0 for y = 1
@@ -277,6 +283,9 @@ test_unit_logistic_extremes()
 
 # %%
 Sigmoid()(Tensor([-1.0, 0.0, 0.25]))
+
+# %% [markdown]
+# So 0.25 is a yes, as a logit. Counting needs no sigmoid, only the sign.
 
 # %% [markdown]
 # **Shapes** `(...), (...) -> ()`; `correct` gives two integers
@@ -401,6 +410,8 @@ marks != -100, three[marks != -100]
 (marks >= 0) & (marks < 2), np.flatnonzero((marks >= 0) & (marks < 2))
 
 # %% [markdown]
+# One mask serves both, so that scores and targets still belong together:
+#
 # ![A mask of the targets keeps rows 0 and 2 of scores and targets alike](figures/04_kept.svg)
 
 # %% [markdown]
@@ -575,6 +586,9 @@ test_unit_count_drawn()
 # %%
 logs = Tensor([[-1.0, -2.0, -3.0], [-4.0, -5.0, -6.0]])
 logs[np.arange(2), np.array([2, 0])]
+
+# %% [markdown]
+# The third of row 0 and the first of row 1. With weights, each counts by its class, and the sum is divided by theirs.
 
 # %% [markdown]
 # **Shapes** `(N, C), (N,) -> ()`
@@ -878,7 +892,7 @@ loss = CrossEntropyLoss()
 # %% [markdown]
 # ## Break it on purpose
 #
-# Softmax first, and the loss of its result: PyTorch and ours take it, and nothing complains.
+# Softmax first, and the loss of its result: PyTorch and ours take it, and nothing complains:
 
 # %%
 logits, truth = Tensor([[9.0, 0.0, 0.0]]), Tensor([0])
@@ -886,7 +900,7 @@ CrossEntropyLoss()(logits, truth).item(), CrossEntropyLoss()(Softmax(1)(logits),
 
 # %% [markdown]
 # The network was all but sure, and right: 0.0002. After two softmaxes the loss says 0.55, and no training brings it
-# lower, since chances differ by 1 at most. A loss wants logits; its name says so where it can.
+# much below that, since chances differ by 1 at most. A loss wants logits; its name says so where it can.
 
 # %% [markdown]
 # ## What it costs
