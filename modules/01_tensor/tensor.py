@@ -42,10 +42,11 @@ picture.reshape(1, 9) @ weights
 np.array([0.1, 0.2]).nbytes, np.array([0.1, 0.2], dtype=np.float32).nbytes, float(np.float32(0.1))
 
 # %% [markdown]
-# Half the bytes, and eight right digits, more than a weight needs. So floats become float32 unless another dtype is asked
-# for. Integers and booleans stay: a label is a count.
+# Half the bytes, and still seven or eight right digits, more than a weight needs. So floats become float32 unless another
+# dtype, NumPy's word for the kind of number, is asked for. Integers and booleans stay: they count, name or choose.
 #
-# A smaller relative of the first exercise is solved. It takes class labels, and refuses anything but integers:
+# A smaller relative of the first exercise is solved. It takes labels, which say by a number to which class each sample
+# belongs, and refuses anything but integers:
 
 
 # %%
@@ -63,7 +64,8 @@ def to_labels(data):
 # what you return as its `data`. Plumbing like `wrap`, which takes an array without a copy, is supplied throughout.
 #
 # **Shapes** `nested lists, a number or an array -> an array of the same shape`.
-# **By hand** `[[1.5, 2], [3, 4]]` gives four float32 numbers in shape (2, 2); `[1, 2]` gives int64.
+#
+# **By hand** `[[1.5, 2, 3], [4, 5, 6]]` gives six float32 numbers in shape (2, 3); `[1, 2]` gives int64.
 
 
 # %% exercise="create" points=4
@@ -159,7 +161,7 @@ test_unit_create_copies()
 # %% [markdown]
 # **In PyTorch** the same, but a float64 array stays float64 there:
 # ```python oracle
-# (torch.tensor([[1.5, 2], [3, 4]]).dtype, torch.tensor(np.array([0.5])).dtype) == (torch.float32, torch.float64)
+# (torch.tensor([[1.5, 2, 3], [4, 5, 6]]).dtype, torch.tensor(np.array([0.5])).dtype) == (torch.float32, torch.float64)
 # ```
 
 # %% [markdown]
@@ -192,6 +194,7 @@ def dtype(self: Tensor) -> np.dtype:
 # Write three more, of the same pattern. The ways out of a tensor, to plain Python, are supplied after the check.
 #
 # **Shapes** `a tensor -> one integer`.
+#
 # **By hand** shape (2, 3) in float32 has 2 dimensions, 2 * 3 numbers and 2 * 3 * 4 bytes.
 
 
@@ -369,6 +372,7 @@ Tensor(left) + Tensor(row), refusal(lambda: Tensor(left) + Tensor([10, 20]))
 # Write three more operations, each like `Add`. Their operators below are supplied, two for each: `t - 1` and `1 - t`.
 #
 # **Shapes** `(...), (...) -> (...)`, broadcast; one input for `Neg`.
+#
 # **By hand** `[1 2 3] - [10 20 30]` is `[-9 -18 -27]`; `[1 2 3] * [10 20 30]` is `[10 40 90]`.
 
 
@@ -470,6 +474,7 @@ test_unit_arithmetic_broadcasts()
 # `floating`, from `dtypes.py`, makes float32 of integers and leaves floats alone. Write a quotient that does the same.
 #
 # **Shapes** `(...), (...) -> (...)`, float.
+#
 # **By hand** `[1 2] / [4 5]` is `[0.25 0.4]`, in float32.
 
 
@@ -556,6 +561,7 @@ Tensor([[1, 2, 3]]) ** 2, Tensor([[1, 2, 4]]) ** -1
 # Their methods are supplied below; so is `2 ** t`, made of your `Exp`.
 #
 # **Shapes** `(...) -> (...)`, float.
+#
 # **By hand** exp(0) is 1, log(1) is 0, sqrt(9) is 3.
 
 
@@ -673,6 +679,7 @@ slow_matmul(left, np.array([[7, 8], [9, 1], [1, 2]])), refusal(lambda: np.ones((
 # words of your own what does not fit.
 #
 # **Shapes** `(n, k) @ (k, m) -> (n, m)`, with any equal or broadcasting dimensions in front.
+#
 # **By hand** `[[1 2 3] [4 5 6]] @ [[7 8] [9 1] [1 2]]` is `[[28 16] [79 49]]`, as above.
 
 
@@ -784,9 +791,10 @@ Tensor(left).sum(dim=0), Tensor(left).sum(dim=1, keepdim=True), left.size // lef
 # Over dim 0 the shape (2, 3) became (3,). With `keepdim` over dim 1 it became (2, 1), still a column. The last number is
 # how many went into each sum: all numbers, shared among the sums.
 #
-# Write the mean: a sum divided by that count. The mean of nothing is nan; that of integers is refused, being no integer.
+# Write the mean: a sum divided by that count. The mean of nothing is nan; that of integers is refused, as it seldom is one.
 #
 # **Shapes** `(n, m) -> (m,)` for dim 0, `(n, 1)` for dim 1 with keepdim, `()` for None.
+#
 # **By hand** the mean of `[[1 2 3] [4 5 6]]` over dim 1 is `[2 5]`.
 
 
@@ -883,6 +891,7 @@ refusal(lambda: np.zeros((2, 0)).max(axis=1)), np.zeros((0, 3)).max(axis=1).shap
 # Write both, and refuse in your own words where an answer is wanted and there is nothing to choose from.
 #
 # **Shapes** `(n, m) -> (n,)` for dim 1, `(n, 1)` with keepdim.
+#
 # **By hand** `[[3 9 4] [8 1 5]]` over dim 1: the largest are `[9 8]`, at `[1 0]`.
 
 
@@ -975,7 +984,7 @@ test_unit_max_keeps_dims()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** the same, the first of equals included; for nothing it raises an IndexError, ours a ValueError:
+# **In PyTorch** the same, the first of equals included; over a dim of size 0 it raises IndexError, ours ValueError:
 # ```python oracle
 # torch.tensor([[3, 9, 9], [8, 1, 5]]).max(dim=1).indices.tolist() == [1, 0]
 # ```
@@ -1006,6 +1015,7 @@ def to_number(text):
 # `from None` hides the first error, so that only yours is shown. Write `Reshape` in the same way.
 #
 # **Shapes** any shape to any other with the same count; one size may be -1 and is worked out.
+#
 # **By hand** `[[1 2 3] [4 5 6]]` as (3, 2) is `[[1 2] [3 4] [5 6]]`: read on in the same order.
 
 
@@ -1087,6 +1097,7 @@ test_unit_reshape_shares_memory()
 # refuses dims that leave one out or name one twice. Dims may count from the end: of three, `-1 % 3` is 2, the last.
 #
 # **Shapes** dims (2, 0, 1) on `(a, b, c)` give `(c, a, b)`: the new dimension i is the old dimension dims[i].
+#
 # **By hand** `[[1 2 3] [4 5 6]]` with dims (1, 0) is `[[1 4] [2 5] [3 6]]`: rows become columns.
 
 
@@ -1170,6 +1181,7 @@ last_first(Tensor(np.zeros((2, 3, 4)))).shape
 # Write the exchange of two dimensions.
 #
 # **Shapes** dims 0 and 2 of `(a, b, c)` give `(c, b, a)`.
+#
 # **By hand** shape (2, 3, 4) with dims 0 and 1 becomes (3, 2, 4).
 
 
@@ -1308,6 +1320,7 @@ scores[:, 1], scores > 4, scores[scores > 4], (scores > 4).astype("float32").mea
 # Scores `(B, C)` and labels `(B,)`: which share of the rows has its largest score at the label?
 #
 # **Shapes** `(B, C), (B,) -> a Python float`.
+#
 # **By hand** scores `[[3 9 4] [8 1 5]]` answer classes 1 and 0; with labels `[1 2]` one of two is right: 0.5.
 
 

@@ -46,7 +46,7 @@ np.abs(np.array([-2, -1, 0, 1, 2]))
 # ## An activation is an operation
 #
 # It maps every number by one curve, or every row to shares that sum to 1. Like `Exp` of lesson 01 it is a class with a
-# `forward` from array to array. The oldest of the curves is solved; it squeezes any number between -1 and 1:
+# `forward` from array to array. One of the oldest in use is solved; it squeezes any number between -1 and 1:
 
 
 # %% twin="Tanh"
@@ -74,7 +74,8 @@ bend(2 * x @ first) @ second
 # %% [markdown]
 # ## Rectify
 #
-# The cheapest bend keeps what is positive and makes the rest 0 (Nair and Hinton, 2010). Write it for arrays of any shape.
+# The cheapest bend keeps what is positive and makes the rest 0 (Fukushima, 1969; in wide use since Nair and Hinton,
+# 2010). Write it for arrays of any shape.
 #
 # **Shapes** `(...) -> (...)`, float
 #
@@ -152,8 +153,15 @@ relu(line) + relu(-line)
 relu(line.reshape(5, 1) @ Tensor([[1, -1]])) @ Tensor([[1], [1]])
 
 # %% [markdown]
-# A hinge more is a corner more. With enough corners a network of two layers follows any curve as closely as you like;
-# lesson 03 puts the weights in, and lessons 06 to 08 find them.
+# Both hinges bend at 0. Add a number before the bend, and the corner moves:
+
+# %%
+relu(line - 1), relu(line) - 2 * relu(line - 1)
+
+# %% [markdown]
+# The first bends at 1. The second has two corners: it rises from 0 to 1, and falls from there. With enough corners two
+# layers follow any unbroken curve, between two ends, as closely as you like. Lesson 03 adds those numbers, lessons 06 to
+# 08 find them.
 
 # %% [markdown]
 # ## Squeeze to a chance
@@ -172,10 +180,10 @@ with np.errstate(over="ignore"):
 0.5 * (1 + np.tanh(np.float32(-20) / 2)), 1 / (1 + math.exp(20))
 
 # %% [markdown]
-# The right-hand number is the true one; added to 1, it is lost to rounding. Both formulas fail somewhere. Here is
-# how many digits are right, from left to right:
+# The right-hand number is the true one. Tanh lies twice that far above -1, too near for float32 to tell the two apart.
+# Both formulas fail somewhere. Here is how many digits are right, for scores from -92 to 20:
 #
-# ![Right digits of three formulas: by tanh they are lost from about -2 to the left, by exp(-x) below -88, by the third nowhere.](figures/02_errors.svg)
+# ![Right digits of three formulas: by tanh they are lost from about -2 to the left, by exp(-x) all below -88, by the third only a few, below -88.](figures/02_errors.svg)
 
 # %% [markdown]
 # The dashed line is what you write. Multiply the first formula above and below by exp(x): exp(x) / (exp(x) + 1) is
@@ -241,7 +249,7 @@ test_unit_sigmoid_drawn()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** the same; a chance below the smallest normal float32 is 0 there, where ours keeps a few digits:
+# **In PyTorch** the same, by the first formula: from a score of about -89 down it gives 0, where ours keeps a few digits:
 # ```python oracle
 # torch.sigmoid(torch.tensor([0.0, -95.0])).tolist() == [0.5, 0.0]
 # ```
@@ -250,13 +258,13 @@ test_unit_sigmoid_drawn()
 Sigmoid()(Tensor([0.0, -95.0])), np.finfo(np.float32).tiny
 
 # %% [markdown]
-# Not 0 yet, though smaller than the smallest normal float32.
+# Not 0 yet, though below the second number, the smallest float32 that has all its digits.
 
 # %% [markdown]
 # ## A soft hinge
 #
 # GELU weighs each number by the chance that a normally distributed one lies below it: x P(X < x). It bends smoothly
-# where ReLU has a corner. Of Hendrycks and Gimpel (2016) is also the shortcut by tanh that most language models use:
+# where ReLU has a corner. Hendrycks and Gimpel (2016) also gave a shortcut by tanh, which GPT-2 uses:
 #
 # 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 
@@ -614,7 +622,7 @@ safe = timeit(lambda: Softmax().forward(many), number=5) / 5
 print(f"naive {1000 * naive:.1f} ms   safe {1000 * safe:.1f} ms   ratio {safe / naive:.1f}")
 
 # %% [markdown]
-# Two passes more, for the largest and the subtraction, cost well under a second run. Being safe is cheap.
+# Two passes more, for the largest and the subtraction, cost far less than a second softmax. Being safe is cheap.
 #
 # ReLU can also be written as a choice. Time it against the maximum:
 
@@ -648,8 +656,8 @@ layer = Tensor(Generator(1).normal(0, 1, (256, 1024)))
 256 * 1024 * 4 / 2**20, ReLU()(layer).nbytes / 2**20
 
 # %% [markdown]
-# A network keeps that until it has gone backward. But what does it take while it is being made? Beside the estimate, the
-# peak that Python's bookkeeping of memory counts, in inputs:
+# A network keeps that until it has gone backward. But what does it take while it is being made? The peak that
+# Python's bookkeeping of memory counts, as a multiple of the input's bytes:
 
 
 # %%
@@ -675,7 +683,7 @@ for curve in (ReLU(), Tanh(), Sigmoid(), GELU(), Softmax()):
 # <details><summary>Answer</summary>exp(x - m) is exp(x) / exp(m). Every number above the line and the sum below it are
 # divided by the same exp(m), which cancels.</details>
 #
-# **Think** A unit with ReLU gets negative scores for every input. What does it add to the network?
+# **Think** A column of weights with a ReLU after it gives negative scores for every input. What does it add?
 # <details><summary>Answer</summary>Nothing: it gives 0 for all, and its rise is 0 too, so learning does not move it. It is
 # called dead. GELU's small dip keeps a little of the rise.</details>
 #
@@ -695,7 +703,7 @@ for curve in (ReLU(), Tanh(), Sigmoid(), GELU(), Softmax()):
 # ## What you have
 #
 # You built five activations beside Tanh, all safe for scores of 10,000; what they cost is a result as large as the input,
-# and two or three more while it is made. Not built:
+# and up to three more while it is made. Not built:
 #
 # - GELU by erf, for which NumPy has no function
 # - relatives of ReLU with a slope on the left, and gated ones: no later lesson needs them

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 05 Data loading
 #
-# A training run sees its data a few samples at a time, and their order decides what comes out. Here are a thousand
-# targets, zeros first and then ones, as a file often has them:
+# A training run sees its data a few samples at a time, and their order decides what comes out. Here are the
+# targets of a thousand samples, the numbers to be predicted: zeros first and then ones, as a file often has them:
 
 # %% imports
 from tito.notebook import check, draw, patch, probe, raises
@@ -397,7 +397,8 @@ alone, together = Generator(0).integers(0, 1000, 1000), Generator(0).permutation
 len(set(alone.tolist())), len(set(together.tolist()))
 
 # %% [markdown]
-# Drawn alone, only 642 samples came; the others wait for a later epoch, while some came several times. A permutation
+# Drawn alone, only 642 samples came; the others wait for a later epoch, while some came several times. That is the
+# rule: a sample is missed by 1000 draws with a chance of (1 - 1 / 1000) ** 1000, about 1 / e, over a third. A permutation
 # has each once.
 #
 # ![Drawn with replacement a third of the samples is missed in the first epoch; a permutation misses none](figures/05_seen.svg)
@@ -787,7 +788,8 @@ drawing = timeit(partial(loader.draw_order, 0), number=50) / 50
 print(f"sample by sample {1e6 * slow:.0f}   one index operation {1e6 * fast:.0f}   draw an order {1e6 * drawing:.0f}")
 
 # %% [markdown]
-# Both copy the same bytes. The slow way spends its time on Python's calls, a few for each sample.
+# Both copy the same bytes. The slow way spends its time on Python's calls, a few for each sample. And an order takes
+# longer to draw than a batch to gather, which is why it is kept for its epoch.
 
 # %% [markdown]
 # ## What the batch size costs
@@ -803,7 +805,7 @@ for size in (1, 16, 256):
 # %% [markdown]
 # The same bytes again, and batches of one take many times as long as batches of 256. What do large ones buy besides
 # speed? The mean of a batch stands for the mean of all the data, and misses it by chance. The spread of those means,
-# beside its estimate `1 / sqrt(B)`:
+# for numbers that have a spread of 1 themselves, beside its estimate `1 / sqrt(B)`:
 
 # %%
 values = Generator(1).normal(0, 1, 65_536)
@@ -832,7 +834,7 @@ for size in (1, 16, 256):
 # %% [markdown]
 # **Think** Why is epoch 1 drawn from `split("epoch 1")` and not from `Generator(seed + 1)`?
 # <details><summary>Answer</summary>Because seed 0 in epoch 1 would then have the order of seed 1 in epoch 0. Two runs
-# that differ in their seed would share all orders but one, and are meant to share none.</details>
+# whose seeds differ by 1 would share all orders but one, and are meant to share none.</details>
 
 # %% [markdown]
 # **Think** What must a saved run hold, so that its loader goes on with the very next batch?

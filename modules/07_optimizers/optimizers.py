@@ -39,8 +39,8 @@ walk(0.0175), walk(0.021)
 
 # %% [markdown]
 # At 0.0175 the steep weight has arrived, and the gentle one still has 0.856 of its 5 to go. At 0.021 the steep one
-# flies off. A rate that suits one weight is wrong for the other. What to do with the slopes, which lesson 06 finds, is
-# decided by an optimizer; this lesson builds three.
+# flies off: a step multiplies it by 1 - 100 lr, now below -1. A rate that suits one weight is wrong for the other. What
+# to do with the slopes, which lesson 06 finds, is decided by an optimizer; this lesson builds three.
 #
 # ![In 30 steps at the same rate momentum reaches the bottom of a narrow valley, plain descent does not](figures/07_valley.svg)
 
@@ -84,7 +84,8 @@ class Optimizer:
 # %% [markdown]
 # ## Plain descent
 #
-# `SGD` takes all the settings that this lesson needs. Its first `update` is the walk above, for arrays. Solved:
+# SGD is stochastic gradient descent, since the slope of one batch stands, by chance more or less well, for that of all
+# the data. It takes all the settings this lesson needs. Its first `update` is the walk above, for arrays. Solved:
 
 # %% twin="SGD"
 class SGD(Optimizer):
@@ -235,8 +236,8 @@ parameter
 # %% [markdown]
 # ## Weight decay
 #
-# Large weights fit noise. To hold them down, add weight_decay / 2 times their squared sum to the loss. What that does
-# to the gradient shows in two losses close together, for a weight of 4 and a decay of 0.5:
+# With large weights a model can fit noise. To hold them down, add weight_decay / 2 times the sum of their squares to the
+# loss. What that does to the gradient shows in two losses close together, for a weight of 4 and a decay of 0.5:
 
 # %%
 round((0.25 * 4.001**2 - 0.25 * 3.999**2) / 0.002, 6)
@@ -303,8 +304,8 @@ def valley(optimizer: Optimizer, steep: float = 100.0) -> int:
 valley(SGD([Parameter([5.0, 1.0])], lr=0.0175))
 
 # %% [markdown]
-# A ball would do better. It keeps a velocity, the sum of all slopes so far, each fading by a factor a step. Across the
-# valley the slopes change their sign, along it they do not:
+# A heavy ball does better (Polyak, 1964). It keeps a velocity, the sum of all slopes so far, each fading by a factor a
+# step. Across the valley the slopes change their sign, along it they do not:
 
 # %%
 across = along = 0.0
@@ -313,8 +314,9 @@ for sign in (1, -1, 1, -1, 1, -1):
 round(across, 2), round(along, 2)
 
 # %% [markdown]
-# Six slopes of size 1: across they cancel, along they add up. Velocity does the same with arrays, and is kept in
-# `state` from step to step. The first is the first gradient, as an array of its own.
+# Six slopes of size 1: across they cancel, along they add up, in the end to 1 / (1 - 0.9), which is ten steps in one.
+# Velocity does the same with arrays, and is kept in `state` from step to step. The first is the first gradient, as an
+# array of its own.
 #
 # **Shapes** `grad (...) -> velocity (...)`, kept in `state["momentum_buffer"]`
 #
@@ -464,7 +466,7 @@ test_unit_update_drawn()
 valley(SGD([Parameter([5.0, 1.0])], lr=0.0175, momentum=0.8))
 
 # %% [markdown]
-# The same valley, the same rate: 65 steps where plain descent took 483.
+# The same valley, the same rate: 65 steps where plain descent took 483. Adam, the third line of the picture, is next.
 #
 # ![Momentum crosses a narrow valley in a seventh of the steps that plain descent takes](figures/07_steps.svg)
 #
@@ -675,8 +677,8 @@ test_unit_adapt_drawn()
 [valley(Adam([Parameter([5.0, 1.0])], lr=0.3), steep) for steep in (1.0, 100.0, 10000.0)]
 
 # %% [markdown]
-# A round bowl, the narrow valley, and one 10,000 times as steep as long take the same steps at the same rate: Adam
-# divides each weight's slope by its size.
+# A round bowl, the narrow valley, and one 10,000 times as steep on one side take equally many steps at the same rate:
+# Adam divides each weight's slope by the slope's own usual size.
 #
 # ## Decay beside the gradient
 #
@@ -810,7 +812,7 @@ for _ in range(12):
 #
 # ## What it costs
 #
-# An optimizer with k arrays for each weight keeps k times its bytes: SGD none, with momentum one, Adam two. Measured:
+# What is kept, in multiples of the weights' bytes: nothing by SGD, one array with momentum, two by Adam. Measured:
 
 # %%
 def remembered(optimizer: Optimizer) -> float:

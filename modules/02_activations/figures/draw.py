@@ -58,7 +58,7 @@ def curves() -> Chart:
     gelu = 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
     chart = Chart("Hinges keep what is large, squeezes go flat", "x", "result", (6.4, 4.2))
     named = {"ReLU": np.maximum(x, 0), "Sigmoid": 1 / (1 + np.exp(-x)), "GELU": gelu, "Tanh": np.tanh(x)}
-    places = {"ReLU": (2.0, 2.6), "GELU": (2.9, 2.2), "Tanh": (-3.9, -0.85), "Sigmoid": (2.5, 0.6)}
+    places = {"ReLU": (1.6, 2.6), "GELU": (2.9, 2.2), "Tanh": (-3.9, -0.85), "Sigmoid": (2.5, 0.6)}
     for name, y in named.items():
         [line] = chart.axis.plot(x, y, "--" if name == "GELU" else "-")
         chart.axis.text(*places[name], name, color=line.get_color())

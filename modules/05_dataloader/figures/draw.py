@@ -68,6 +68,7 @@ def noise() -> Chart:
     lines += chart.axis.loglog(sizes, sizes**-0.5, base=2, label=" 1 / sqrt(B)\n")
     halves = 2 ** np.arange(6)
     chart.axis.set(xticks=sizes, xticklabels=sizes, yticks=1 / halves, yticklabels=[f"1/{n}" for n in halves])
+    chart.axis.set_ylim(1 / 50, 1.2)
     return chart.name_ends(lines)
 
 
