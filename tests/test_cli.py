@@ -584,9 +584,9 @@ def test_json_of_test(session: Session) -> None:
     assert [check["status"] for check in lesson["checks"]] == ["ok", "ok", "FAIL", "not run", "not run"]
     assert lesson["checks"][2] == {
         "check": "add", "exercise": "add", "status": "FAIL", "cell": 8, "file": "<cell 8>", "line": 3,
-        "yours": "return self",
+        "yours": "return self", "inside": None,
         "expression": "(Vector([1, 2, 3]) + Vector([10, 20, 30])).data", "want": "[11 22 33]", "got": "[1 2 3]",
-        "says": None, "error": None, "waits_for": None, "output": "",
+        "says": None, "looks_like": None, "error": None, "waits_for": None, "output": "",
     }  # fmt: skip
 
 

@@ -40,8 +40,9 @@ State = dict[str, bytes]
 
 
 def state(workspace: Workspace) -> State:
-    """The package, the snapshots and the manifest, byte for byte."""
-    roots = (workspace.package, workspace.private / "exported", workspace.private / package.MANIFEST)
+    """The package, the snapshots, the manifest and the map of lines, byte for byte."""
+    files = (workspace.private / package.MANIFEST, workspace.private / package.SOURCEMAP)
+    roots = (workspace.package, workspace.private / "exported", *files)
     paths = [path for root in roots for path in (root, *root.rglob("*")) if path.is_file()]
     return {path.relative_to(workspace.root).as_posix(): path.read_bytes() for path in paths}
 
@@ -72,7 +73,7 @@ def workspace(tmp_path: Path) -> Workspace:
 
 
 def remains(workspace: Workspace) -> list[str]:
-    known = ("workspace.json", "exported", "package.json", "backups", "cache")
+    known = ("workspace.json", "exported", "package.json", "sourcemap.json", "backups", "cache")
     return [path.name for path in workspace.private.iterdir() if path.name not in known]
 
 
@@ -82,6 +83,7 @@ def test_versions_differ_and_hold_all(states: dict[str, State]) -> None:
         ".tito/exported/01_one.py",
         ".tito/exported/02_two.py",
         ".tito/package.json",
+        ".tito/sourcemap.json",
         *(f"tinytorch/{name}" for name in ("__init__.py", "extra.py", "mine/notes.txt", "one.py", "two.py")),
     ]
     assert json.loads(states["new"][".tito/package.json"])["files"].keys() == {

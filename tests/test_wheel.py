@@ -127,7 +127,8 @@ def test_the_wheel_holds_tito_and_the_course_and_nothing_else(wheel: Path) -> No
 
 
 def test_the_wheel_brings_one_command_and_small_needs(wheel: Path) -> None:
-    assert [(entry.name, entry.value) for entry in described(wheel).entry_points] == [("tito", "tito.cli:main")]
+    entries = [(entry.group, entry.name, entry.value) for entry in described(wheel).entry_points]
+    assert entries == [("console_scripts", "tito", "tito.cli:main"), ("pytest11", "tito", "tito.pytest_plugin")]
     needs = {requirement.name for requirement in requirements(described(wheel))}
     assert needs - {"tomli"} == {"numpy", "jupytext", "filelock", "matplotlib"}
 

@@ -27,7 +27,9 @@ from tito import transaction
 from tito.course import Lesson
 from tito.errors import UserError
 from tito.fold import FoldInput, fold
+from tito.fold.places import Span
 from tito.percent import Cell
+from tito.whence import SOURCEMAP
 from tito.workspace import Workspace, read_json
 
 PACKAGE = transaction.FOLDER
@@ -48,9 +50,11 @@ class Commit:
 def build(target: Path, lessons: Sequence[FoldInput], notes: dict[str, list[str]] | None = None) -> None:
     """Write the folder target/tinytorch: folded lessons, supplied modules, `__init__`. Raises FoldError.
 
-    `notes` gets for each lesson a line for every statement that is left out.
+    `notes` gets for each lesson a line for every statement that is left out. Beside the folder lies a map of which
+    lines came from which cells: see tito/whence.py.
     """
-    texts = fold(lessons, notes)
+    origins: dict[str, list[Span]] = {}
+    texts = fold(lessons, notes, origins)
     for lesson in lessons:
         texts |= {f"{module}.py": text for module, text in lesson.supplied.items()}
     folder = target / PACKAGE
@@ -58,13 +62,24 @@ def build(target: Path, lessons: Sequence[FoldInput], notes: dict[str, list[str]
         folder.mkdir(parents=True)
         for name, text in texts.items():
             (folder / name).write_text(text, encoding="utf-8", newline="\n")
+        (target / SOURCEMAP).write_text(_sourcemap(lessons, origins), encoding="utf-8", newline="\n")
+
+
+def _sourcemap(lessons: Sequence[FoldInput], origins: Mapping[str, Sequence[Span]]) -> str:
+    """`{"tensor.py": [[first line, last line, "modules/01_tensor.ipynb", cell, line in it], ...], ...}`"""
+    files = {each.name: each.file for each in lessons}
+    table = {
+        name: [[*lines, files[lesson], cell, line] for *lines, lesson, cell, line in spans]
+        for name, spans in origins.items()
+    }
+    return json.dumps(table) + "\n"
 
 
 def fold_input(lesson: Lesson, cells: Sequence[Cell], file: str) -> FoldInput:
     """What a lesson gives to the package by these cells, which come from `file`."""
     title = f"Lesson {lesson.id}: {lesson.title}. Exported by tito from {file}."
     supplied = {path.stem: path.read_text(encoding="utf-8") for path in lesson.supplied}
-    return FoldInput(lesson.name, title, cells, supplied, exported(lesson))
+    return FoldInput(lesson.name, title, cells, supplied, exported(lesson), file)
 
 
 def exported(lesson: Lesson) -> list[Cell]:
@@ -120,7 +135,7 @@ def key(lessons: Sequence[FoldInput]) -> str:
 
 def _cells(lesson: FoldInput) -> list[list[object]]:
     cells = [*lesson.cells, *lesson.course]
-    return [[cell.kind, cell.role, cell.marks.get("cell", cell.number), cell.source] for cell in cells]
+    return [[c.kind, c.role, c.marks.get("cell", c.number), c.marks.get("line"), c.source] for c in cells]
 
 
 @lru_cache(maxsize=1)
@@ -161,6 +176,7 @@ def commit(workspace: Workspace, folder: Path, snapshots: Mapping[str, str]) -> 
             _carry(live / name, new / name)
         files = {f"exported/{name}": text for name, text in snapshots.items()}
         files[MANIFEST] = json.dumps({"build": _digest(built), "files": built}, indent=1) + "\n"
+        files[SOURCEMAP] = (folder / SOURCEMAP).read_text(encoding="utf-8")
         transaction.commit(workspace.private, folder, live, files)
     return Commit(tuple(name for name in built if built[name] != before.get(name)), backups)
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from tito.testing import Outcome
+from tito.testing import Outcome, Where
 
 WIDTH = 78
 FAILURE_LINES = 15
@@ -146,8 +146,7 @@ def place(outcome: Outcome) -> str:
     """`cell 9, line 3` of a notebook, `modules/01_tensor.py, line 57` of a file."""
     if outcome.where is None:
         return f"cell {outcome.cell}" if outcome.cell else ""
-    file, line, _ = outcome.where
-    return f"{file.strip('<>')}, line {line}"
+    return _line(outcome.where)
 
 
 def _block(failure: Outcome, room: int) -> list[str]:
@@ -156,7 +155,7 @@ def _block(failure: Outcome, room: int) -> list[str]:
     parts = [
         _wrap(failure.expression, width, 3),
         _labelled("want", failure.want),
-        _labelled("got", failure.got if failure.got is not None else _error(failure)),
+        _labelled("got", _got(failure)),
         _labelled("yours", cut(_visible(failure.where[2]), width - 6) if failure.where else None),
         _labelled("printed", "\n".join(_printed(failure.output)[:PRINTED_LINES])),
     ]
@@ -178,8 +177,15 @@ def _shorten(parts: list[list[str]], room: int) -> None:
         longest[-1] = cut(longest[-1], WIDTH - len(INDENT) - 4).removesuffix(" ...") + " ..."
 
 
-def _error(failure: Outcome) -> str | None:
-    return ": ".join(filter(None, failure.error)) if failure.error else None
+def _got(failure: Outcome) -> str | None:
+    """What came, or the error; and the line of another lesson that raised it."""
+    error = ": ".join(filter(None, failure.error)) if failure.error else None
+    got = failure.got if failure.got is not None else error
+    return f"{got}\nin {_line(failure.inside)}" if failure.inside else got
+
+
+def _line(where: Where) -> str:
+    return f"{where[0].strip('<>')}, line {where[1]}"
 
 
 def _labelled(name: str, text: str | None) -> list[str]:
@@ -225,6 +231,7 @@ def _outcome_json(outcome: Outcome) -> dict[str, Any]:
         "file": file,
         "line": line,
         "yours": yours,
+        "inside": _line(outcome.inside) if outcome.inside else None,
         "expression": outcome.expression,
         "want": outcome.want,
         "got": outcome.got,

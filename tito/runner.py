@@ -225,12 +225,13 @@ class LessonRun:
 
     def _details(self, error: BaseException, owner: Cell) -> Event:
         from tito.checks import CheckFailed
+        from tito.checks.locate import raised_inside
 
         if isinstance(error, CheckFailed):
-            names = ("kind", "expression", "want", "got", "says", "error", "where")
+            names = ("kind", "expression", "want", "got", "says", "error", "where", "inside")
             return {name: getattr(error, name) for name in names}
         told = [type(error).__name__, _text(error)]
-        return {"kind": "error", "error": told, "where": self._where(error, owner)}
+        return {"kind": "error", "error": told, "where": self._where(error, owner), "inside": raised_inside(error)}
 
     def _where(self, error: BaseException, owner: Cell) -> list[Any] | None:
         if isinstance(error, SyntaxError) and error.filename == owner["file"]:

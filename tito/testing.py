@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
+from tito import whence
 from tito.errors import UserError
 
 SECONDS = 10.0  # for one cell or check
@@ -74,6 +75,7 @@ class Outcome:
     output: str = ""
     seen: Sequence[Any] = ()
     looks_like: str = ""
+    inside: Where | None = None
 
 
 def time_limit() -> float:
@@ -109,11 +111,19 @@ def _lessons(jobs: Sequence[Job]) -> list[Event]:
 
 
 def _told(outcome: Outcome, printed: str, package: Path) -> Outcome:
-    """The outcome with what was printed, and with a place in the package as `tinytorch/tensor.py`."""
-    where = outcome.where
-    if where and Path(where[0]).is_relative_to(package):
-        where = Path(where[0]).relative_to(package).as_posix(), *where[1:]
-    return replace(outcome, output=printed, where=where)
+    """The outcome with what was printed, and with places in the package as those of the cells that they came from."""
+    where, inside = (_before_export(place, package) for place in (outcome.where, outcome.inside))
+    return replace(outcome, output=printed, where=where, inside=None if inside == where else inside)
+
+
+def _before_export(place: Where | None, package: Path) -> Where | None:
+    """A line of the package by its notebook, else as `tinytorch/grad_mode.py`; any other line as it is."""
+    if place is None or not Path(place[0]).is_relative_to(package):
+        return place
+    file, (_, line, text) = Path(place[0]), place
+    name = whence.file_of_package(file)
+    found = whence.origin(package / whence.SOURCEMAP, whence.workspace_of(package), name, line, text)
+    return (found.label, found.line, text) if found else (file.relative_to(package).as_posix(), line, text)
 
 
 def _with_seen(outcome: Outcome, observed: Iterable[Event]) -> Outcome:
@@ -300,7 +310,7 @@ def _outcome(event: Event) -> Outcome:
     names = {"lesson", "check", "exercise", "status", "cell", "waits_for", "expression", "want", "got", "says"}
     error = tuple(event["error"]) if event.get("error") else None
     fields = {name: value for name, value in event.items() if name in names}
-    return Outcome(**fields, error=error, where=_where(event.get("where")))
+    return Outcome(**fields, error=error, where=_where(event.get("where")), inside=_where(event.get("inside")))
 
 
 def _where(place: Iterable[Any] | None) -> Where | None:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from tito.checks import text
 from tito.checks.failure import Where
-from tito.checks.locate import Focus, Ground, codes, given_at, raised_at
+from tito.checks.locate import Focus, Ground, codes, given_at, raised_at, raised_inside
 from tito.checks.values import NotPlain, Plain, plain
 
 LONGEST = 500  # characters of an exception's text
@@ -66,6 +66,7 @@ class Raised:
     text: str
     bases: tuple[str, ...]
     where: Where | None = None
+    inside: Where | None = None  # the line of the exported package that raised, if it was one
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,7 @@ class Local:
 def _raised(error: BaseException, where: Where | None) -> Raised:
     words = "your code called sys.exit" if isinstance(error, SystemExit) else _words(error)
     bases = tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
-    return Raised(type(error).__name__, words, bases, where)
+    return Raised(type(error).__name__, words, bases, where, raised_inside(error))
 
 
 def _words(error: BaseException) -> str:

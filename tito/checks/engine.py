@@ -68,7 +68,10 @@ class Asked:
     def fail_raised(self, raised: Raised, want: str, says: str | None, kind: str = "error") -> NoReturn:
         error = raised.type, raised.text
         got = f"{raised.type}: {raised.text}" if raised.text else raised.type
-        raise CheckFailed(kind, self.text, want=want, got=got, says=says, error=error, where=raised.where) from None
+        where, inside = raised.where, raised.inside
+        raise CheckFailed(
+            kind, self.text, want=want, got=got, says=says, error=error, where=where, inside=inside
+        ) from None
 
     def where(self) -> Where | None:
         if self.bench is None or self.question is None or self.answer.seconds > SLOW or observer is not None:

@@ -21,7 +21,7 @@ class CheckFailed(AssertionError):
 
     kind is "value", "shape", "dtype", "type", "error", "no error" or "message"; want and got are short text;
     error is (type's name, text) of what the student's code raised; where is the learner's own line, or None; seen is
-    the Answer that was compared.
+    the Answer that was compared; inside is the line of the exported package that raised, if it was one.
     """
 
     def __init__(
@@ -34,11 +34,13 @@ class CheckFailed(AssertionError):
         says: str | None = None,
         error: tuple[str, str] | None = None,
         where: Where | None = None,
+        inside: Where | None = None,
         seen: object = None,
     ) -> None:
         super().__init__(kind, expression)
         self.kind, self.expression, self.want, self.got = kind, expression, want, got
         self.says, self.error, self.where, self.seen = says, error, where, seen
+        self.inside = inside
 
     def __str__(self) -> str:
         yours = self.where.text if self.where else ""

@@ -8,6 +8,7 @@ import io
 import linecache
 import math
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import CodeType, FrameType
@@ -66,6 +67,15 @@ def raised_at(error: BaseException, ground: Ground) -> Where | None:
             best, found = rank, where(step.tb_frame.f_code.co_filename, step.tb_lineno)
         step = step.tb_next
     return found
+
+
+def raised_inside(error: BaseException) -> Where | None:
+    """The line of the exported package that raised, or called what raised; None where it called the notebook's code."""
+    found: tuple[str, int] | None = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        module = str(frame.f_globals.get("__name__")).split(".")[0]
+        found = (frame.f_code.co_filename, line) if module == PACKAGE else None if module == "__main__" else found
+    return found and where(*found)
 
 
 def given_at(run: Callable[[], object], got: Plain, ground: Ground) -> Where | None:

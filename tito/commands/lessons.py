@@ -11,7 +11,7 @@ from tito.course import Course, Lesson
 from tito.errors import UserError
 from tito.fold import FoldInput
 from tito.percent import Cell
-from tito.student import Plan
+from tito.student import Plan, PlanCell
 from tito.testing import Job
 from tito.workspace import Workspace
 
@@ -41,13 +41,17 @@ def fold_input(workspace: Workspace, lesson: Lesson, cells: Sequence[Cell]) -> F
 
 
 def exported_cells(plan: Plan) -> list[Cell]:
-    """The plan's definitions, each with its number in the learner's file as the mark `cell`."""
-    return [Cell("code", _marks(cell.role, cell.name, cell.number), cell.source) for cell in plan.definitions]
+    """The plan's definitions, each with its number in the learner's file as the mark `cell`.
+
+    In a percent file a cell has a first line, too: the mark `line`.
+    """
+    return [Cell("code", _marks(cell), cell.source) for cell in plan.definitions]
 
 
-def _marks(role: str, name: str, number: int) -> dict[str, Any]:
+def _marks(cell: PlanCell) -> dict[str, Any]:
+    role, name = cell.role, cell.name
     named: dict[str, Any] = {"title": "imports"} if role == "imports" else {role: name} if name else {}
-    return {**named, "cell": number}
+    return {**named, "cell": cell.number, **({"line": cell.line} if cell.line > 1 else {})}
 
 
 def job_of(plan: Plan) -> Job:

@@ -19,7 +19,7 @@ from tito.errors import NOT_YET, UserError
 
 
 def run(args: Namespace, course: Course) -> int:
-    """Run the milestone as any program would be run; its exit code."""
+    """Run the milestone as any program would be run, but that its errors name cells; its exit code."""
     workspace = enter()
     if args.id is None:
         return status.list_milestones(course, workspace, args.json)
@@ -28,7 +28,7 @@ def run(args: Namespace, course: Course) -> int:
     lost = [name for name in package.manifest(workspace) if not (workspace.package / name).exists()]
     if lost:
         raise UserError(f"tinytorch/{lost[0]} is missing; build your package again with: tito export --all", NOT_YET)
-    command = [sys.executable, str(course.root / "milestones" / milestone.file)]
+    command = [sys.executable, "-m", "tito.run", str(course.root / "milestones" / milestone.file)]
     command += [] if args.seed is None else ["--seed", str(args.seed)]
     command += ["--json"] if args.json else []
     path = os.pathsep.join(filter(None, (str(workspace.root), os.environ.get("PYTHONPATH"))))

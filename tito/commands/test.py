@@ -5,11 +5,13 @@ With --json, stdout is one object:
     {"lessons": [{"id": "01", "name": "tensor", "file": "modules/01_tensor.ipynb", "ok": false, "passed": 1, "of": 6,
                   "seconds": 0.31, "notes": ["..."],
                   "checks": [{"check": "add", "exercise": "add", "status": "FAIL", "cell": 9, "file": "<cell 9>",
-                              "line": 3, "yours": "return a - b", "expression": "...", "want": "...", "got": "...",
-                              "says": null, "looks_like": "subtracts instead of adds", "error": ["TypeError", "..."],
+                              "line": 3, "yours": "return a - b", "inside": "modules/01_tensor.ipynb, cell 31, line 6",
+                              "expression": "...", "want": "...", "got": "...", "says": null,
+                              "looks_like": "subtracts instead of adds", "error": ["TypeError", "..."],
                               "waits_for": null, "output": ""}, ...]}]}
 
-A status is "ok", "FAIL", "todo", "waits" or "not run"; what does not apply is null.
+A status is "ok", "FAIL", "todo", "waits" or "not run"; what does not apply is null. `inside` is the line of an exported
+lesson that raised the error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Cells of lessons -> the files of the package `tinytorch`, with every patched method in its class.
 
 Begin at `fold`. `statements` takes cells apart, `files` sorts the statements of all lessons into files, with
-`patches` and `parts` for what moves into a class; `settle` checks names when everything is in place; `text`, `names`
-and `imports` are the tools. Text is cut and moved, never printed anew, so comments and formatting stay.
+`patches` and `parts` for what moves into a class; `settle` checks names when everything is in place; `text`, `names`,
+`imports` and `places` are the tools. Text is cut and moved, never printed anew, so comments and formatting stay.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from tito.fold import imports
 from tito.fold.files import File, FoldInput, Package
 from tito.fold.imports import PACKAGE, Import
 from tito.fold.parts import Part
+from tito.fold.places import Row, Span, spans
 from tito.fold.settle import settle
 from tito.fold.statements import FoldError
 
@@ -22,10 +23,15 @@ __all__ = ["FoldError", "FoldInput", "fold"]
 INIT_TITLE = "What the exported lessons define."
 
 
-def fold(lessons: Sequence[FoldInput], notes: dict[str, list[str]] | None = None) -> dict[str, str]:
+def fold(
+    lessons: Sequence[FoldInput],
+    notes: dict[str, list[str]] | None = None,
+    origins: dict[str, list[Span]] | None = None,
+) -> dict[str, str]:
     """Lessons in course order -> file name -> text, `__init__.py` included, supplied files left out.
 
-    `notes`, where given, gets for each lesson a line for every statement that is no import, definition or assignment.
+    `notes`, where given, gets for each lesson a line for every statement that is no import, definition or assignment;
+    `origins` gets for each file which of its lines came from which lines of which cell.
     Raises FoldError, which names lesson, cell, line and name, where the package would not work as the notebooks did.
     """
     package = Package({} if notes is None else notes)
@@ -35,17 +41,21 @@ def fold(lessons: Sequence[FoldInput], notes: dict[str, list[str]] | None = None
             package.add(lesson)
     settle(package)
     files = list(package.files.values())
-    return {"__init__.py": _init_text(files), **{f"{file.name}.py": _text(file) for file in files}}
+    rows = {f"{file.name}.py": _rows(file) for file in files}
+    if origins is not None:
+        origins |= {name: spans(of_file) for name, of_file in rows.items()}
+    texts = {name: "".join(f"{row.text}\n" for row in of_file) for name, of_file in rows.items()}
+    return {"__init__.py": _init_text(files), **texts}
 
 
-def _text(file: File) -> str:
+def _rows(file: File) -> list[Row]:
     lines = [f'"""{file.title}"""', "", "from __future__ import annotations"]
     lines += imports.write(file.needed_imports())
-    lines += ["", *_listed(file.public())]
+    rows = list(map(Row, [*lines, "", *_listed(file.public())]))
     for i, part in enumerate(file.parts):
-        lines += [""] * _gap(file.parts[i - 1] if i else None, part)
-        lines += part.lines()
-    return "\n".join(lines) + "\n"
+        rows += [Row("")] * _gap(file.parts[i - 1] if i else None, part)
+        rows += part.rows()
+    return rows
 
 
 def _gap(before: Part | None, part: Part) -> int:

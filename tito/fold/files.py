@@ -26,7 +26,7 @@ class FoldInput:
     `title` is the first line of the exported file. A cell's number is its mark `cell`, else its place in its file.
     `course` are the cells as the course has them: a name that none of them defines is the student's own, exported where
     something uses it, and offered to nobody. Without them, that holds for cells whose role is not imports, exercise,
-    twin or supplied.
+    twin or supplied. `file` is where the cells stand.
     """
 
     name: str
@@ -34,6 +34,7 @@ class FoldInput:
     cells: Sequence[Cell]
     supplied: Mapping[str, str] = field(default_factory=dict)
     course: Sequence[Cell] = ()
+    file: str = ""
 
     def names(self) -> set[str]:
         """What the course's cells define."""

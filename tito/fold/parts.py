@@ -7,8 +7,9 @@ import copy
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tito.fold import names, text
+from tito.fold import names, places, text
 from tito.fold.names import Uses
+from tito.fold.places import Place, Row
 from tito.fold.statements import Statement
 
 
@@ -28,6 +29,7 @@ class Part:
     gap: list[str] = field(default_factory=list)
     patched: bool = False
     added: bool = False  # by the student: exported if something uses it
+    start: int = 0  # how many lines of its statement come before its text
 
     @property
     def name(self) -> str:
@@ -39,9 +41,12 @@ class Part:
         """Whether its author left a blank line before it."""
         return any(not line.strip() for line in self.gap)
 
-    def lines(self) -> list[str]:
-        """Its text in the file."""
-        return list(text.without_marks(self.text))
+    def rows(self) -> list[Row]:
+        """Its text in the file, and where each line came from."""
+        lines, origin = list(text.without_marks(self.text)), self.origin
+        first = origin.above + origin.line + 1
+        indexes = places.found(lines, origin.lines, self.start)
+        return [Row(line, Place(origin.lesson, origin.cell, first + i)) for line, i in zip(lines, indexes)]
 
     def pieces(self) -> list[Part]:
         """Itself, and its members where it is a class."""
@@ -55,13 +60,13 @@ class ClassPart(Part):
     members: list[Part] = field(default_factory=list)
     indent: str = "    "
 
-    def lines(self) -> list[str]:
+    def rows(self) -> list[Row]:
         """The head and all members, one blank line around each method."""
-        lines = super().lines()
+        rows = super().rows()
         for i, member in enumerate(self.members):
-            lines += _between(self.members[i - 1] if i else None, member)
-            lines += member.lines()
-        return lines
+            rows += map(Row, _between(self.members[i - 1] if i else None, member))
+            rows += member.rows()
+        return rows
 
     def pieces(self) -> list[Part]:
         """The head and every member."""
@@ -121,7 +126,7 @@ def _member(origin: Statement, node: ast.stmt, chunk: text.Chunk, indent: str, o
     uses = names.uses(node)
     uses = Uses(uses.early - own, uses.late - {"__class__"}, uses.hints - own)
     lines = chunk.text if chunk.text[0].startswith(indent) else [indent + line for line in chunk.text]
-    return Part(_kind(node), names.bound_by(node), lines, uses, origin, node, chunk.gap)
+    return Part(_kind(node), names.bound_by(node), lines, uses, origin, node, chunk.gap, start=chunk.line)
 
 
 def _kind(node: ast.stmt) -> str:

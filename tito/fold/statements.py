@@ -25,7 +25,8 @@ class FoldError(UserError):
 class Statement:
     """One statement of a cell. `lines` is its text, `node` the tree of that text, `line` how many lines come before.
 
-    `added` says that the student added the cell; `apart` that a blank line stands before the statement.
+    `added` says that the student added the cell; `apart` that a blank line stands before the statement; `above` is how
+    many lines of a percent file come before the cell.
     """
 
     lesson: str
@@ -35,6 +36,7 @@ class Statement:
     line: int
     lines: tuple[str, ...]
     node: ast.stmt
+    above: int = 0
 
     def refuse(self, name: str, why: str, line: int | None = None) -> FoldError:
         """The error that names this statement's cell, and `line` of its text (else its first line of code)."""
@@ -53,9 +55,9 @@ def read(cell: Cell, lesson: str) -> list[Statement]:
         why = f"{error.text} is no Python ({error.message}); mend the cell first"
         raise FoldError(lesson, number, error.line, error.text, why)
     lines = [_kept(*pair) for pair in zip(source.split("\n"), python.source.split("\n"), strict=True)]
-    added = not cell.exported
+    added, above = not cell.exported, cell.marks.get("line", 1) - 1
     chunks = text.split(lines, ast.parse("\n".join(lines)).body)
-    return [Statement(lesson, number, added, c.apart, c.line, tuple(c.text), _parse(c.text)) for c in chunks]
+    return [Statement(lesson, number, added, c.apart, c.line, tuple(c.text), _parse(c.text), above) for c in chunks]
 
 
 def _late_error(python: PythonCell) -> CellError | None:
