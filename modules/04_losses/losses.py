@@ -565,6 +565,9 @@ def test_unit_count_drawn():
     check("ClassLoss(w, ignore_index=1).correct(Tensor(s), t)", want=want, **names)
     check("ClassLoss().correct(Tensor(s.reshape(4, 10, 3)), t.reshape(4, 10))", want=(int(right.sum()), 40), **names)
     check("ClassLoss(w).total_weight(np.array([-100, -100]))", want=0.0, **names)
+    check("ClassLoss().total_weight([2, -100, 0])", want=2.0, says="A list serves for a tensor.")
+    few, soft = [[3, 9, 4], [8, 1, 5], [6, 2, 7], [2, 3, 1]], [[0, 1, 0], [0.9, 0.1, 0], [0.2, 0.2, 0.6], [0.8, 0.1, 0.1]]
+    check("ClassLoss().correct(Tensor(few), soft)", want=(3, 4), few=few, soft=soft)
 
 
 test_unit_count_drawn()
