@@ -175,7 +175,17 @@ def asked(indices):
     return seen, Watched().gather(np.array(indices))
 
 
+@probe
+def single_things(indices):
+    class Numbers(Dataset):
+        def __getitem__(self, index):
+            return index
+
+    return isinstance(Numbers().gather(np.array(indices)), Tensor)
+
+
 def test_unit_gather_asks():
+    check(single_things([3, 1]), want=True, says="A sample that is no tuple gives one tensor.")
     seen, batch = asked([3, 1])
     check(seen, want=[("int", 3), ("int", 1)])
     check(batch[0], want=[[3.0, 0.5], [1.0, 0.5]], dtype="float64")
