@@ -475,7 +475,16 @@ def receive_shared(share):
     return [two.grad, share, between.grad, pending[between.operation]]
 
 
+@probe
+def receive_numbers():
+    leaf = Tensor(0.0, requires_grad=True)
+    leaf.receive(np.float32(2.0), {})
+    leaf.receive(np.float32(3.0), {})
+    return [isinstance(leaf.grad, np.ndarray), leaf.grad]
+
+
 def test_unit_receive_copies():
+    check(receive_numbers(), want=[True, np.float32(5.0)], says="A gradient is an array, of a single number too.")
     share = draw.integers(1, 9, (1,)).astype(np.float64)
     got = receive_shared(share)
     check(got[0], want=share.astype(np.float32))
@@ -703,7 +712,24 @@ def walk_beside_a_constant():
     return [x.grad, constant.grad, middle.grad]
 
 
+@probe
+def walk_past_nothing():
+    class First(Operation):
+        def forward(self, a, b):
+            return a + 0 * b
+
+        def backward(self, grad):
+            return grad, None
+
+    x, y = (Tensor([value], requires_grad=True) for value in (2.0, 3.0))
+    First()(x, y).backward()
+    return [x.grad, y.grad]
+
+
 def test_unit_walk_frees():
+    got = walk_past_nothing()
+    check(got[0], want=[1.0])
+    check(got[1], want=None, says="An operation may give None, even to an input that requires a gradient.")
     check(walk_twice(True), want=[4.0])
     check(walk_twice(False), want="freed", says="Release each operation, so that its memory is free.")
     check(walk_doubling(60), want=np.array([2.0**60]), dtype="float64")
@@ -814,7 +840,15 @@ def gradients_beside_a_constant():
     return found
 
 
+@probe
+def are_gradients_arrays():
+    x, y = Tensor([2.0], requires_grad=True), Tensor([4.0], requires_grad=True)
+    found = [operation(x, y).operation.backward(np.ones(1, np.float32)) for operation in (Sub(), Mul(), Div())]
+    return [isinstance(grad, np.ndarray) for grads in found for grad in grads]
+
+
 def test_unit_arithmetic_with_constants():
+    check(are_gradients_arrays(), want=[True] * 6, says="Compute with .data: a tensor would be recorded again.")
     got = gradients_beside_a_constant()
     check(got[1][1], want=False)  # to the constant a of a - b the gradient itself may go: that costs nothing
     check([got[0], got[2], got[4]], want=[[False, True]] * 3, says="None to an input that requires no gradient.")
@@ -905,7 +939,17 @@ def slopes_at_zero():
     return slopes
 
 
+@probe
+def gradients_of_curves():
+    grad, curves = np.ones(2, np.float32), (lambda x: x**0, lambda x: x**2, Tensor.exp, Tensor.log, Tensor.sqrt)
+    found = [curve(Tensor([1.0, 3.0], requires_grad=True)).operation.backward(grad) for curve in curves]
+    return [[isinstance(each, np.ndarray) for each in found], grad]
+
+
 def test_unit_curves_at_zero():
+    arrays, grad = gradients_of_curves()
+    check(arrays, want=[True] * 5, says="Compute with .data: a tensor would be recorded again.")
+    check(grad, want=[1.0, 1.0], says="The gradient belongs to somebody else: do not write into it.")
     got = slopes_at_zero()
     check(got[0], want=[0.0, 0.0])
     check(got[1], want=[1.0, 1.0])
@@ -1102,13 +1146,22 @@ def test_unit_folds():
 test_unit_folds()
 
 # %% check="folds keepdim" points=2 hidden=true
-# With keepdim, several dimensions, all dimensions.
+# With keepdim, several dimensions, all dimensions, no numbers at all.
 ### BEGIN HIDDEN TESTS
+@probe
+def mean_of_no_rows():
+    x = Tensor(np.zeros((0, 2)), requires_grad=True)
+    x.mean(dim=1).sum().backward()
+    return x.grad
+
+
 def test_unit_folds_keepdim():
     a = draw.permutation(24).reshape(2, 3, 4) * 0.1
     check("gradcheck(lambda a: a.mean(dim=(0, 2)), [a])", want=True, a=a)
     check("gradcheck(lambda a: a.mean(dim=1, keepdim=True), [a])", want=True, a=a)
+    check("gradcheck(lambda a: a[:, :, :1].mean(dim=2), [a])", want=True, a=a, says="The mean of one number is itself.")
     check("gradcheck(lambda a: a.amax(dim=1, keepdim=True), [a])", want=True, a=a)
+    check(mean_of_no_rows(), want=np.zeros((0, 2), np.float32))
     check("gradcheck(lambda a: a.amax(dim=(0, 2)), [a])", want=True, a=a)
     check("gradcheck(lambda a: a.amax(), [a])", want=True, a=a)
 
@@ -1281,6 +1334,13 @@ def affine_of_plain_input():
     return [grads[0] is None, grads[1], grads[2], len(bare)]
 
 
+@probe
+def are_gradients_arrays():
+    inputs = [Tensor([[1.0, 2.0, 3.0]], requires_grad=True), Parameter(np.zeros((2, 3))), Parameter([0.0, 0.0])]
+    grads = Affine()(*inputs).operation.backward(np.ones((1, 2), np.float32))
+    return [isinstance(grad, np.ndarray) for grad in grads]
+
+
 def test_unit_affine_stack():
     x, weight, bias = draw.normal((2, 4, 3)), draw.normal((2, 3)), draw.normal((2,))
     check("gradcheck(Affine(), [x, weight, bias])", want=True, x=x, weight=weight, bias=bias)
@@ -1289,6 +1349,7 @@ def test_unit_affine_stack():
     check(got[1], want=[[1.0, 2.0, 3.0], [1.0, 2.0, 3.0]])
     check(got[2], want=[1.0, 1.0])
     check(got[3], want=2, says="Without a bias there are two inputs.")
+    check(are_gradients_arrays(), want=[True] * 3, says="Compute with .data: a tensor would be recorded again.")
 
 
 test_unit_affine_stack()
@@ -1405,12 +1466,20 @@ def far_out_logits():
     return logits.grad
 
 
+@probe
+def rows_far_apart():
+    logits = Tensor([[1000.0, 1000.0], [0.0, 0.0]], requires_grad=True)
+    CrossEntropyLoss()(logits, Tensor([1, 0])).backward()
+    return logits.grad
+
+
 def test_unit_cross_entropy_weighted():
     weighted = "gradcheck(lambda z: CrossEntropyLoss(weight=[1.0, 2.0, 5.0])(z, Tensor([2, 0, 1])) * 3.0, [z])"
     ignoring = "gradcheck(lambda z: CrossEntropyLoss(ignore_index=0)(z, Tensor([2, 0, 1])), [z])"
     check(weighted, want=True, z=draw.normal((3, 3)))
     check(ignoring, want=True, z=draw.normal((3, 3)))
     check(far_out_logits(), want=[[3.0, -3.0], [0.0, 0.0]])
+    check(rows_far_apart(), want=[[0.25, -0.25], [-0.25, 0.25]], atol=1e-4, says="Each row has a largest logit of its own.")
 
 
 test_unit_cross_entropy_weighted()
