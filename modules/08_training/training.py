@@ -364,16 +364,18 @@ def two_batches():
     weights = [trainer.train_batch(Tensor([[1.0], [2.0]]), Tensor([[0.0], [0.0]]))]
     first = model.weight.grad.copy()
     weights.append(trainer.train_batch(Tensor([[3.0]]), Tensor([[0.0]])))
-    return [weights, first, model.weight.grad, trainer.loss_sum, trainer.weight_sum, model.weight.data]
+    numbers = isinstance(trainer.loss_sum, float) and isinstance(trainer.weight_sum, float)
+    return [weights, first, model.weight.grad, trainer.loss_sum, trainer.weight_sum, model.weight.data, numbers]
 
 
 def test_unit_train_batch():
-    weights, first, both, loss_sum, weight_sum, weight = two_batches()
+    weights, first, both, loss_sum, weight_sum, weight, numbers = two_batches()
     check(weights, want=[2.0, 1.0])
     check(first, want=[[10.0]], says="2 x x summed over the samples, 2 + 8: seed backward with the weight.")
     check(both, want=[[28.0]], says="The second batch's 18 is added.")
     check([loss_sum, weight_sum], want=[14.0, 3.0], says="Sums, not means: (1 + 4) + 9 over 3 samples.")
     check(weight, want=[[1.0]], says="Only the end of a window changes weights.")
+    check(numbers, want=True, says="Sum Python floats: a tensor would keep the graph of every batch.")
 
 
 test_unit_train_batch()
@@ -590,6 +592,15 @@ def train_into_an_error():
         return [str(error)[:8], trainer.epoch, trainer.step, trainer.history["train_loss"], model.weight.grad]
 
 
+@probe
+def two_epochs():
+    model, batch = Linear(1, 1, rng=Generator(0)), (Tensor([[1.0]]), Tensor([[0.0]]))
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.1), MSELoss())
+    for _ in range(2):
+        trainer.train_epoch([batch])
+    return [trainer.epoch, trainer.step, len(trainer.history["train_loss"])]
+
+
 def test_unit_train_epoch_windows():
     rows, targets = draw.normal((9, 3)), draw.integers(0, 4, (9,))
     targets[4] = -100
@@ -600,6 +611,7 @@ def test_unit_train_epoch_windows():
     check(at_once[3], want=[0.5])
     check(train_on(rows, targets, [2, 3, 6], 3, grad_clip_norm=0.1)[2], want=2)
     check(train_into_an_error(), want=["batch 2:", 0, 1, [], None])
+    check(two_epochs(), want=[2, 2, 2])
 
 
 test_unit_train_epoch_windows()
@@ -683,7 +695,14 @@ def tallied_by_share(sizes):
     return trainer.tally([(Tensor(np.ones((size, 2))), Tensor(np.zeros((size, 2)))) for size in sizes])
 
 
+@probe
+def mean_is_a_number():
+    trainer = Trainer(Linear(1, 1, rng=Generator(0)), SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), MSELoss())
+    return isinstance(trainer.tally([(Tensor([[1.0]]), Tensor([[0.0]]))])[0], float)
+
+
 def test_unit_tally_override():
+    check(mean_is_a_number(), want=True, says="Sum Python floats: a tensor would keep the graph of every batch.")
     check(tallied_by_share([4, 1, 1]), want=(1.0, 4 / 6))
 
 
