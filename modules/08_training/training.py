@@ -8,6 +8,8 @@ from tito.notebook import check, draw, patch, probe, raises
 from collections.abc import Callable, Iterable
 import math
 import pickle
+import time
+import tracemalloc
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -40,14 +42,44 @@ for _ in range(200):
 line.weight, line.bias
 
 # %% [markdown]
-# Slope 2, offset 1. A real run has more to it: batches, a rate that changes, gradients cut to size, an evaluation, and
-# the wish to stop tonight and go on tomorrow. This lesson builds the `Trainer` that does all that, in small methods.
+# Slope 2, offset 1, after 200 steps on all points at once. A real run goes by batches, the last one short. It wants a
+# rate that changes, gradients cut to size, an evaluation, and to stop tonight and go on tomorrow.
+
+# %% [markdown]
+# ## Where a loop goes wrong
+#
+# Take three squared errors in batches of two and one. Average what the batches say, and compare:
+
+# %%
+squares = np.array([1.0, 4.0, 9.0])
+print((squares[:2].mean() + squares[2:].mean()) / 2, squares.mean())
+
+# %% [markdown]
+# The mean of means is 5.75, the mean 4.67: the last sample counted as much as the two before it. Nothing complains, and
+# most loops have this slip. This lesson builds a `Trainer` without it, in small methods.
+
+# %% [markdown]
+# ![A sample in a last batch of one counts as eight others when the means of batches 8, 8 and 1 are averaged](figures/08_tail.svg)
 
 # %% [markdown]
 # ## A rate that falls
 #
-# Large steps find the valley, small ones its floor. The cosine schedule begins at `max_lr`, falls slowly, then fast,
-# then slowly, and stays at `min_lr` from epoch `total_epochs` on.
+# Large steps find the valley, small ones its floor. A straight line down is solved, from 8 to 2 in 4 epochs:
+
+# %%
+[2 + (8 - 2) * (1 - epoch / 4) for epoch in range(5)]
+
+# %% [markdown]
+# The cosine schedule has another share than 1 - epoch / 4. It falls slowly, then fast, then slowly again:
+
+# %%
+[round((1 + math.cos(math.pi * epoch / 4)) / 2, 3) for epoch in range(5)]
+
+# %% [markdown]
+# ![Half a cosine stays longer near the largest and the smallest rate than a straight line](figures/08_schedule.svg)
+
+# %% [markdown]
+# Write `get_lr`: from epoch `total_epochs` on, the rate stays at `min_lr`.
 #
 # **Shapes** `epoch -> a Python float`
 #
@@ -90,26 +122,50 @@ def test_unit_schedule():
 
 test_unit_schedule()
 
-# %% [markdown]
-# **In PyTorch** `CosineAnnealingLR` keeps a count and must be stepped and saved; ours is a function of the epoch.
-
 # %%
 [round(CosineSchedule(0.1, 0.0, 5).get_lr(epoch), 3) for epoch in range(7)]
 
 # %% [markdown]
+# **In PyTorch** `CosineAnnealingLR` counts its own steps, and rises again after the end, where ours stays:
+# ```python oracle
+# optimizer = torch.optim.SGD([torch.zeros(1)], lr=8.0)
+# schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, T_max=4, eta_min=2.0)
+# rates = [(optimizer.step(), schedule.step(), schedule.get_last_lr()[0])[2] for epoch in range(8)]
+# np.allclose([rates[1], rates[3], rates[7]], [5.0, 2.0, 8.0])
+# ```
+
+# %% [markdown]
 # ## Cut gradients to size
 #
-# One odd batch can have a gradient a thousand times as long as the others, and one step along it undoes an hour.
-# The norm is the length of all gradients laid end to end. Where it is over `max_norm`, scale all by the same factor:
-# the direction stays.
+# One odd batch can have a gradient a thousand times as long as the others, and one step along it undoes an hour. The
+# norm is the length of all gradients laid end to end. Two gradients, and what becomes of them when 2.5 is the limit:
+
+# %%
+grads = [np.array([3.0, 0.0]), np.array([[4.0]])]
+norm = math.sqrt(sum((grad**2).sum() for grad in grads))
+norm, [grad * 2.5 / norm for grad in grads]
+
+# %% [markdown]
+# One norm, one factor for all: the direction stays. Cutting each number, or each array by itself, would turn it.
+
+# %% [markdown]
+# ![The gradient (3, 4) scaled to length 2.5 keeps its direction; cut number by number at 2.5 it turns](figures/08_clip.svg)
+
+# %% [markdown]
+# A gradient may be so large that its square is no float32 any more:
+
+# %%
+with np.errstate(over="ignore"):
+    print(np.square(np.float32(1e20)), np.square(np.float32(1e20), dtype=np.float64))
+
+# %% [markdown]
+# So square in float64. A norm that is NaN or infinite all the same is no length to scale by: that is an error, and the
+# gradients stay as they are.
 #
 # **Shapes** `parameters, a number -> the norm before, a Python float; grads change in place`
 #
 # **By hand** gradients `[3 0]` and `[[4]]` have the norm sqrt(9 + 16) = 5. With max_norm 2.5 they become `[1.5 0]` and
 # `[[2]]`.
-#
-# Two float32 numbers of 1e20 have squares over the largest float32, so square in float64. A norm that is NaN or
-# infinite is no length to scale by: that is an error, and the gradients stay as they are.
 
 # %% exercise="clip" points=5
 def clip_grad_norm(parameters: Iterable[Tensor], max_norm: float) -> float:
@@ -189,7 +245,13 @@ test_unit_clip_drawn()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `clip_grad_norm_` divides by the norm plus 0.000001, and scales even a NaN norm unless told otherwise.
+# **In PyTorch** `clip_grad_norm_` also returns the norm before; a norm that is NaN it applies, unless told otherwise:
+# ```python oracle
+# p, q = torch.zeros(2), torch.zeros(1, 1)
+# p.grad, q.grad = torch.tensor([3.0, 0.0]), torch.tensor([[4.0]])
+# norm = torch.nn.utils.clip_grad_norm_([p, q], 2.5)
+# norm.item() == 5.0 and np.allclose(p.grad, [1.5, 0.0])
+# ```
 
 # %% [markdown]
 # ## The Trainer's parts
@@ -227,16 +289,25 @@ class Trainer:
 # %% [markdown]
 # ## Judge a batch
 #
-# A loss is a mean, and the mean of two means is wrong when their batches differ in size. So each batch has a weight:
-# a loss of ours says it by `total_weight(targets)`, the number of samples or what counts as that; for any other
-# function it is `len(targets)`.
-#
-# Refuse here what must not reach the weights: a batch of weight 0, a loss that is not a single number, NaN, infinity.
+# Means may be averaged when each goes by its weight. For the three squares, weights 2 and 1:
+
+# %%
+print((2 * squares[:2].mean() + 1 * squares[2:].mean()) / (2 + 1), squares.mean())
+
+# %% [markdown]
+# Now they agree. So every batch has a weight, and it is not always the number of samples: a loss with class weights
+# divides by those. A loss of ours tells what its targets weigh:
+
+# %%
+MSELoss().total_weight(Tensor([[0.0], [4.0]])), CrossEntropyLoss(weight=[1, 5]).total_weight(Tensor([0, 1, 0]))
+
+# %% [markdown]
+# Two samples, and 1 + 5 + 1. For a function that has no `total_weight`, the weight is `len(targets)`. Here is also the
+# place to refuse what must not reach the weights: a batch of weight 0, a loss that is no single number, NaN, infinity.
 #
 # **Shapes** `inputs (B, ...), targets (B, ...) -> prediction, loss (), weight`, the weight a Python float
 #
-# **By hand** four samples under MSELoss weigh 4.0; three under class weights, of classes that weigh 1, 1 and 5, weigh
-# 7.0.
+# **By hand** four samples under MSELoss weigh 4.0; three of classes that weigh 1, 1 and 5 weigh 7.0.
 
 # %% exercise="judge" points=5
 @patch
@@ -327,13 +398,31 @@ test_unit_judge_weights()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** this is yours to write; its losses divide by the weights too, and tell nobody by how much they divided.
+# **In PyTorch** judging is yours to write; its losses divide by the weights too, and do not say by how much:
+# ```python oracle
+# logits, targets, weight = torch.zeros(3, 2), torch.tensor([0, 1, 0]), torch.tensor([1.0, 5.0])
+# total = F.cross_entropy(logits, targets, weight, reduction="sum")
+# np.isclose(total.item() / 7, F.cross_entropy(logits, targets, weight).item())
+# ```
 
 # %% [markdown]
 # ## Train on a batch
 #
-# `backward` adds up gradients of means. Seed it with the batch's weight, and they are gradients of sums, which may be
-# added: `loss.backward(gradient=weight)`. The sums over the epoch grow by the same rule.
+# Gradients too may be added when they are those of sums. A mean times its weight is a sum, and `backward` takes the
+# factor as its seed. Two batches by hand, for the loss (w x) squared at w = 1:
+
+# %%
+w = Tensor([1.0], requires_grad=True)
+((w * Tensor([1.0, 2.0])) ** 2).mean().backward(gradient=2.0)
+w.grad
+
+# %%
+((w * Tensor([3.0])) ** 2).mean().backward(gradient=1.0)
+w.grad
+
+# %% [markdown]
+# Each sample's gradient is 2 x x: 2 + 8 = 10 for the first two, 18 more for the third. That is the gradient of the sum
+# over all three, however they were cut. The sums over the epoch grow by the same rule.
 #
 # **Shapes** `inputs (B, ...), targets (B, ...) -> the weight; grads, loss_sum and weight_sum grow`
 #
@@ -381,13 +470,34 @@ def test_unit_train_batch():
 test_unit_train_batch()
 
 # %% [markdown]
-# **In PyTorch** `loss.backward(gradient=torch.tensor(weight))` does the same.
+# **In PyTorch** the same; it wants the seed as a tensor, where ours takes a number:
+# ```python oracle
+# w = torch.tensor([1.0], requires_grad=True)
+# ((w * torch.tensor([1.0, 2.0])) ** 2).mean().backward(gradient=torch.tensor(2.0))
+# w.grad.item() == 10.0
+# ```
 
 # %% [markdown]
 # ## The end of a window
 #
 # A window is a few batches whose gradients are added before one step: as good as one large batch, in less memory. At
-# its end: divide by the weight of all its samples, clip, step, clear, count.
+# its end come five things, in this order:
+
+# %% [markdown]
+# ![Batches of 2 and 1 seed backward with 2 and 1; at the end 28 is divided by 3, clipped to 2, stepped along, cleared](figures/08_window.svg)
+
+# %% [markdown]
+# Divide by the weight of all samples that were there; clip, which makes sense for a mean; step; clear; count. Solved for
+# the one weight above, with rate 0.3 and no clip:
+
+# %%
+w.grad /= 3
+w.data -= 0.3 * w.grad
+w.grad = None
+w
+
+# %% [markdown]
+# Now for all of an optimizer's parameters. Some may have no gradient.
 #
 # **Shapes** `the window's weight -> nothing; parameters change, grads are None`
 #
@@ -463,7 +573,13 @@ test_unit_window_drawn()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** these are five lines of your loop; a common slip is to divide by the number of batches.
+# **In PyTorch** these are lines of your own loop; a common slip there is to divide by the number of batches:
+# ```python oracle
+# w = torch.tensor([1.0], requires_grad=True)
+# w.grad = torch.tensor([28.0]) / 3
+# torch.optim.SGD([w], lr=0.3).step()
+# np.isclose(w.item(), -1.8)
+# ```
 
 # %% [markdown]
 # ## An epoch
@@ -504,8 +620,14 @@ def train_epoch(self: Trainer, loader: Any, accumulation_steps: int = 1) -> floa
 
 
 # %% [markdown]
-# Your part is the loop: windows of `accumulation_steps` batches, each closed by `_optimizer_update` with its own
-# weight. The last window may be short; it is closed the same way, with the weight that it has. Then record and count.
+# Your part is the loop. Count batches from 1, and a window of two is full when the count divides by 2:
+
+# %%
+[count % 2 == 0 for count, batch in enumerate(["first", "second", "third"], start=1)]
+
+# %% [markdown]
+# The third is left over: a short window, closed the same way, with the weight that it has. Thrown away, its samples are
+# never learned from; divided as if it were full, it steps too short. Then record and count.
 #
 # **Shapes** `batches of (inputs, targets) -> the mean loss, a Python float`
 #
@@ -518,8 +640,8 @@ def run_epoch(self: Trainer, batches: Iterable[tuple[Tensor, Tensor]], accumulat
 
     Appends optimizer.lr to history["learning_rates"], and counts the epoch. About 12 lines.
     """
+    window = 0.0  # the weight of the batches since the last step
     ### BEGIN SOLUTION
-    window = 0.0
     for count, (inputs, targets) in enumerate(batches, start=1):
         window += self.train_batch(inputs, targets)
         if count % accumulation_steps == 0:
@@ -557,12 +679,11 @@ def uneven_batches(accumulation_steps):
 
 def test_unit_trainer_train_epoch():
     loss, weight, epoch, recorded, step = one_short_window()
-    check(loss, want=1.0)
+    check((loss, step), want=(1.0, 1))
     check(weight, want=[[0.8]], says="Normalize by the actual tail size")
     check(epoch, want=1, says=f"Expected epoch=1, got {epoch}")
     check(len(recorded[0]), want=1, says="Should have 1 loss recorded")
     check(recorded, want=[[1.0], [0.1]], says="The loss and the rate of the epoch.")
-    check(step, want=1)
     check(uneven_batches(2), want=[14 / 3, np.float32([[1 - 0.05 * 28 / 3]]), 1], says="One step over 3 samples.")
     check(uneven_batches(1), want=[(5 + 2.25**2) / 3, np.float32([[0.075]]), 2], says="A step a batch.")
 
@@ -618,7 +739,29 @@ test_unit_train_epoch_windows()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** the loop is yours; there an average over the last batch's own size is a line that many programs lack.
+# **In PyTorch** the loop is yours, and so is the tail: 11 samples in batches of 4 have another mean of means than mean:
+# ```python oracle
+# samples = torch.arange(11.0)
+# means = [batch.mean().item() for batch in samples.split(4)]
+# len(means) == 3 and sum(means) / 3 != samples.mean().item()
+# ```
+
+# %% [markdown]
+# Four points once more, as one batch, as 3 and 1, as 1, 1 and 2, always in one window. The slope after the step:
+
+# %%
+def one_window(kind: type[Trainer], *sizes: int) -> float:
+    model = Linear(1, 1, rng=Generator(0))
+    ends = np.cumsum(sizes)
+    batches = [(x[end - size : end], y[end - size : end]) for size, end in zip(sizes, ends)]
+    kind(model, SGD(model.parameters(), lr=0.1), MSELoss()).train_epoch(batches, accumulation_steps=len(sizes))
+    return round(model.weight.item(), 5)
+
+
+one_window(Trainer, 4), one_window(Trainer, 3, 1), one_window(Trainer, 1, 1, 2)
+
+# %% [markdown]
+# The same step, however the samples were cut.
 
 # %% [markdown]
 # ## How good is it?
@@ -638,6 +781,8 @@ def score(self: Trainer, prediction: Tensor, targets: Tensor) -> tuple[float, fl
 
 
 # %% [markdown]
+# Shares of batches are means too, so count right answers and divide once, at the end.
+#
 # **Shapes** `batches of (inputs, targets) -> (loss, accuracy)`, Python floats, or None for the accuracy
 #
 # **By hand** two batches: loss 0.5 of weight 4 and 0.2 of weight 1, right 3 of 4 and 0 of 1: (2.2 / 5, 3 / 5).
@@ -710,14 +855,29 @@ test_unit_tally_override()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** nothing counts for you; the package torchmetrics does.
+# **In PyTorch** you count, also the rows that the loss ignores; then divide, over all batches:
+# ```python oracle
+# logits, targets = torch.tensor([[2.0, 1.0], [2.0, 1.0], [0.0, 3.0]]), torch.tensor([0, 1, -100])
+# ((logits.argmax(dim=1) == targets).sum().item(), (targets != -100).sum().item()) == (1, 2)
+# ```
 
 # %% [markdown]
 # ## Evaluate
 #
 # While evaluating, dropout must not drop and nothing should be recorded; afterwards everything must be as before,
-# whatever happens. The user may have put one layer into eval mode for good, so remember the mode of each module:
-# `module.training`.
+# whatever happens. A twin for one module, with its mode in `training`:
+
+# %%
+drop = Dropout(0.9, rng=Generator(0))
+mode, drop.training = drop.training, False
+try:
+    print(drop(Tensor([1.0, 2.0, 3.0])))
+finally:
+    drop.training = mode
+
+# %% [markdown]
+# Nothing dropped, and the mode is back, even if the middle had failed. A model has many modules, and the user may have
+# frozen one: so remember the mode of each.
 #
 # **Shapes** `batches -> (loss, accuracy)`, both appended to history
 #
@@ -815,12 +975,18 @@ test_unit_evaluate_again()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `model.eval()` is called by hand, and `model.train()` after it, which forgets what was in eval mode.
+# **In PyTorch** `model.eval()` is called by hand, and `model.train()` after it, which forgets what was in eval mode:
+# ```python oracle
+# model = torch.nn.Sequential(torch.nn.Dropout(0.9), torch.nn.Dropout(0.9))
+# model[1].eval()
+# model.eval(), model.train()
+# model[1].training
+# ```
 
 # %% [markdown]
 # ## A whole run
 #
-# Points on two half moons, to be told apart by a small network:
+# Points on two half moons, to be told apart by a small network. One function for the data, one for all the parts:
 
 # %%
 def moons(n: int, rng: Generator) -> TensorDataset:
@@ -849,7 +1015,7 @@ for _ in range(12):
     print(f"{trainer.epoch:2}  rate {trainer.optimizer.lr:.4f}  loss {loss:.3f}  right {share:.3f}")
 
 # %% [markdown]
-# The last column is the share of right answers on points that the network never saw.
+# The rate falls along its cosine. The last column is the share of right answers on points that the network never saw.
 #
 # ## Stop and go on
 #
@@ -876,10 +1042,16 @@ def load_checkpoint(self: Trainer, path: str | PathLike[str], loader: Any = None
 
 
 # %%
+list(gather(trainer))
+
+# %%
 gather(trainer)["optimizer"]["parameters"], gather(trainer)["generators"]["2.rng"]["path"]
 
 # %% [markdown]
-# Four epochs at once, against two, a file, a new Trainer, and two more. Every bit of the weights must be the same:
+# Parameters go by name, so that another network's file is refused; so do the streams of random numbers.
+
+# %% [markdown]
+# Does it hold all? Four epochs at once, against two, a file, a new Trainer, and two more:
 
 # %%
 folder = TemporaryDirectory()
@@ -893,14 +1065,32 @@ for epoch in range(4):
 # %%
 resumed, loader = build(seed=2, epochs=4)
 resumed.load_checkpoint(path)
-loader.seed, loader.dataset = 1, straight.loader.dataset
+loader.seed, loader.dataset = 1, straight.loader.dataset  # the same data in the same order
 resumed.train_epoch(loader), resumed.train_epoch(loader)
 [bool((a.data == b.data).all()) for a, b in zip(straight.model.parameters(), resumed.model.parameters())]
 
 # %% [markdown]
+# Every bit of every weight is the same. Without Adam's moments, or the place in the data, it would not be.
+
+# %% [markdown]
 # ## Break it on purpose
 #
-# A pickle may hold a call. This one would print; it could as well delete. The reader refuses it before anything runs:
+# First the silent slip. A Trainer whose batches all weigh 1 averages means, as most loops do:
+
+# %%
+class Averaging(Trainer):
+    def judge(self, inputs: Tensor, targets: Tensor) -> tuple[Tensor, Tensor, float]:
+        prediction, loss, _ = Trainer.judge(self, inputs, targets)
+        return prediction, loss, 1.0
+
+
+# %%
+one_window(Averaging, 4), one_window(Averaging, 3, 1), one_window(Averaging, 1, 1, 2)
+
+# %% [markdown]
+# No error, no warning, and another slope for every way to cut: whoever is in a short batch pulls harder.
+#
+# Then a loud one. A pickle may hold a call. This one would print; it could as well delete. The reader refuses it first:
 
 # %%
 class Call:
@@ -917,18 +1107,85 @@ except CheckpointError as error:
 # %% [markdown]
 # ## What it costs
 #
-# A file holds the weights and Adam's two moments. Its bytes, for every byte of a larger model's weights:
+# A file first. It holds the weights and Adam's two moments, so three times the bytes of the weights, and little else.
+# Estimate and measurement, for a larger layer:
 
 # %%
 large = Linear(784, 128, rng=Generator(0))
 trainer = Trainer(large, Adam(large.parameters()), CrossEntropyLoss())
 trainer.train_epoch([(Tensor(np.ones((1, 784))), Tensor([5]))])
 trainer.save_checkpoint(path)
-path.stat().st_size / sum(parameter.nbytes for parameter in large.parameters())
+3 * sum(parameter.nbytes for parameter in large.parameters()), path.stat().st_size
 
 # %%
 folder.cleanup()
 
 # %% [markdown]
-# Three times the weights; names, history and streams hardly count. You have a framework now: everything that trained
-# above, from the array to the file, you wrote or traced.
+# Names, history and streams are less than a thousand bytes. Under SGD without momentum the file would be a third.
+
+# %% [markdown]
+# Then the size of a batch. An epoch over the same 256 points, in milliseconds:
+
+# %%
+def milliseconds(batch_size: int) -> float:
+    trainer, _ = build(seed=1, epochs=1)
+    loader = DataLoader(moons(256, Generator(3)), batch_size=batch_size)
+    start = time.perf_counter()
+    trainer.train_epoch(loader)
+    return round((time.perf_counter() - start) * 1000, 1)
+
+
+[(size, milliseconds(size)) for size in (1, 16, 256)]
+
+# %% [markdown]
+# A step costs nearly the same for one point as for many, so small batches make a slow epoch. A large batch costs memory:
+# outputs are kept until backward. The most in use at once, in MiB, for 1,024 rows in one batch, and in eight of a window:
+
+# %%
+def most_in_use(batch_size: int) -> float:
+    model = Sequential(Linear(64, 512, rng=Generator(0)), ReLU(), Linear(512, 2, rng=Generator(1)))
+    trainer = Trainer(model, SGD(model.parameters(), lr=0.1), CrossEntropyLoss())
+    rows = TensorDataset(Tensor(np.ones((1024, 64))), Tensor(np.zeros(1024, dtype=np.int64)))
+    tracemalloc.start()
+    trainer.train_epoch(DataLoader(rows, batch_size=batch_size), accumulation_steps=1024 // batch_size)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return round(most / 2**20, 2)
+
+
+most_in_use(1024), most_in_use(128), 1024 * 512 * 4 / 2**20
+
+# %% [markdown]
+# The last number is the estimate for one output of the hidden layer. The large batch holds several at once, the window
+# little more than an eighth of that, for the same step.
+
+# %% [markdown]
+# ## Think
+#
+# **Think** When is the mean of batch means right after all?
+# <details><summary>Answer</summary>When all batches weigh the same: equal sizes, no ignored rows, no class weights. A
+# loader that drops its last batch buys that with samples that are never seen in this epoch.</details>
+#
+# **Think** Why does clipping come after the division?
+# <details><summary>Answer</summary>The limit is meant for the gradient of a mean. A sum over a window is longer the more
+# samples it holds, so nearly every full window would be clipped, and a short one would not.</details>
+#
+# **Think** Dropout draws random numbers. Is a window of four batches still the same as one large batch?
+# <details><summary>Answer</summary>With one dropout layer, yes: it draws row after row, however they are cut. Two that
+# share a stream take turns, batch by batch, so other units are dropped; the step is then the same on average.</details>
+#
+# **Think** A run is resumed with its weights only, and Adam starts afresh. What happens in the next step?
+# <details><summary>Answer</summary>Its moments are 0 and its count is 1, so the first step is the full rate for every
+# weight, in the direction of one batch's sign: a jump in the loss, most of all late in a run.</details>
+
+# %% [markdown]
+# ## What you have
+#
+# A Trainer that weighs its samples, clips, follows a schedule, evaluates without a trace and resumes to the bit. It costs
+# a walk back for each batch, and a file of three times the weights. Not built, and why:
+#
+# - several processes or devices: adding gradients over machines is this window again, with a network in between
+# - early stopping, logging, progress: they read `history` and belong into your script
+# - half precision: it needs its loss scaled, and NumPy computes it slowly
+#
+# That was the last lesson. From the array to the file, you wrote or traced all that trained above. Next, the milestones.
