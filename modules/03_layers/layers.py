@@ -37,7 +37,8 @@ sum(tensor.numel() for tensor in saved), 6 + 2 + 2 + 1
 # %% [markdown]
 # ## One layer, one operation
 #
-# A layer weighs its inputs. Each output has a row of weights of its own, and a bias. In loops, slow and plain:
+# A layer weighs its inputs. Each output, called a neuron, has a row of weights of its own, and a bias, a number added at
+# the end. In loops, slow and plain:
 
 # %%
 def slowly(x, weight, bias):
@@ -420,7 +421,7 @@ crowd, weights = (Tensor(Generator(seed).normal(0.0, 1.0, (500, 100))) for seed 
 # %% [markdown]
 # About 10, the square root of 100: a sum of n terms with mixed signs grows as the root of n. Eight such layers multiply
 # the size by 10 eight times over. Weights of size 1/sqrt(in) keep it. PyTorch draws weight and bias evenly between
-# -1/sqrt(in) and 1/sqrt(in), on average half as large as that bound, so numbers fade somewhat:
+# -1/sqrt(in) and 1/sqrt(in), on average half as large as that bound, so numbers fade a little in each layer:
 #
 # ![Over eight layers, weights twice as large explode and half as large fade; 1/sqrt(in) holds](figures/03_depth.svg)
 

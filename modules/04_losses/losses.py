@@ -31,7 +31,7 @@ surprise
 # %% [markdown]
 # ## One number for a batch
 #
-# The oldest loss is for numbers, not classes: square each error, and take the mean:
+# The best known loss is for numbers, not classes: square each error, and take the mean:
 
 # %%
 prediction, targets = Tensor([2.0, 5.0]), Tensor([1.0, 8.0])
@@ -690,7 +690,7 @@ overflow.item()
 # %% [markdown]
 # **Shapes** `(N, C) -> ()`; the largest of each row `(N, 1)`, the losses `(N,)`
 #
-# **By hand** z `[[0 0] [log 3, 0]]`, targets `[0 1]`: log 2 and log 4, half their sum is 1.5 log 2
+# **By hand** z `[[0 0 0] [log 2, 0, 0]]`, targets `[0 1]`: log 3 and log 4, half their sum is log 12 / 2
 
 # %% exercise="fused" points=5
 class SoftmaxCrossEntropy(Operation):
@@ -754,8 +754,8 @@ test_unit_fused_drawn()
 # %% [markdown]
 # **In PyTorch** a function, inside in two steps, `log_softmax` and `nll_loss`, where ours is one:
 # ```python oracle
-# z = torch.tensor([[0.0, 0.0], [np.log(3), 0.0]])
-# abs(F.cross_entropy(z, torch.tensor([0, 1])).item() - 1.5 * np.log(2)) < 1e-6
+# z = torch.tensor([[0.0, 0.0, 0.0], [np.log(2), 0.0, 0.0]])
+# abs(F.cross_entropy(z, torch.tensor([0, 1])).item() - np.log(12) / 2) < 1e-6
 # ```
 
 # %% [markdown]

@@ -1170,7 +1170,7 @@ test_unit_folds_keepdim()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** `amax` shares among equals too; `max(dim)`, which ours does not have, gives all to one of them:
+# **In PyTorch** `amax` shares among equals and `max(dim)` gives all to one, as ours do; its grad is a tensor, no array:
 # ```python oracle
 # x = torch.tensor([3.0, 7.0, 7.0], requires_grad=True)
 # x.amax().backward(), x.max(dim=0).values.backward()
@@ -1197,8 +1197,8 @@ def backward(self: GELU, grad: np.ndarray) -> np.ndarray:
 
 
 # %% [markdown]
-# Softmax is the one whose outputs hang together: raise one input, and the other outputs fall. That is one weighted sum,
-# taken off the gradient first.
+# Softmax is the one of yours whose outputs hang together: raise one input, and the other outputs fall. That is one
+# weighted sum, taken off the gradient first.
 #
 # **Shapes** `gradient of the result -> gradient of the input`, both `(...)`
 #
@@ -1277,7 +1277,7 @@ test_unit_activations_far_out()
 ### END HIDDEN TESTS
 
 # %% [markdown]
-# **In PyTorch** the same, ReLU at 0 included; but its `gelu` is the exact curve, where ours takes the one with tanh:
+# **In PyTorch** the same, ReLU at 0 included; but its `gelu`, unless asked, is the exact curve, where ours takes the one with tanh:
 # ```python oracle
 # x = torch.tensor([-1.0, 0.0, 2.0], requires_grad=True)
 # F.relu(x).sum().backward()
@@ -1613,7 +1613,7 @@ recorded, unrecorded, 10 * x.nbytes / 2**20
 # %% [markdown]
 # ## Think
 #
-# **Think** Why is a walk one number at a time cheap for a million weights and one loss, and dear the other way round?
+# **Think** Why is walking back cheap for a million weights and one loss, and dear for one weight and a million outputs?
 # <details><summary>Answer</summary>One walk gives the slopes of one output by all inputs. A million outputs would need
 # a million walks; there one nudge of the one input, which moves all outputs at once, is the better way.</details>
 #
