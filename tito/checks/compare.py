@@ -25,10 +25,19 @@ class Rules:
     equal_nan: bool = False
 
 
+class Pair(NamedTuple):
+    """The arrays that were compared, and where they are the same; None where their shapes differ."""
+
+    want: np.ndarray
+    got: np.ndarray
+    same: np.ndarray | None
+
+
 class Difference(NamedTuple):
     kind: str  # "value", "shape", "dtype" or "type"
     want: str
     got: str
+    pair: Pair | None = None
 
 
 def difference(got: Plain, want: Plain, rules: Rules) -> Difference | None:
@@ -79,11 +88,11 @@ def _dtype(want: Plain, array: np.ndarray, rules: Rules) -> np.dtype | None:
 
 def _array(got: np.ndarray, want: np.ndarray, rules: Rules, dtype: np.dtype | None) -> Difference | None:
     if got.shape != want.shape:
-        return Difference("shape", f"shape {want.shape}", f"shape {got.shape}")
+        return Difference("shape", f"shape {want.shape}", f"shape {got.shape}", Pair(want, got, None))
     if dtype is not None and got.dtype != dtype:
         return Difference("dtype", f"dtype {dtype}", f"dtype {got.dtype}")
     same = close(got, want, rules)
-    return None if same.all() else Difference("value", *text.arrays(want, got, same))
+    return None if same.all() else Difference("value", *text.arrays(want, got, same), Pair(want, got, same))
 
 
 def _number(got: Plain, want: Plain, rules: Rules) -> Difference | None:
@@ -130,7 +139,7 @@ def _items(got: Plain, want: Plain, rules: Rules) -> Difference | None:
     for key in keys:
         found = difference(got[key], want[key], rules)
         if found:
-            return Difference(found.kind, f"at [{key!r}]: {found.want}", f"at [{key!r}]: {found.got}")
+            return Difference(found.kind, f"at [{key!r}]: {found.want}", f"at [{key!r}]: {found.got}", found.pair)
     return None
 
 
@@ -139,4 +148,4 @@ def _whole(found: Difference | None, got: Plain, want: Plain) -> Difference | No
     one, other = text.brief(want), text.brief(got)
     if found is None or found.kind in ("dtype", "type") or one == other or max(len(one), len(other)) >= text.VALUE:
         return found
-    return Difference(found.kind, one, other)
+    return Difference(found.kind, one, other, found.pair)

@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike
 
 from tito.checks import text
 from tito.checks.bench import Answer, Bench, Expression, Local, ProbeCall, Question, Raised
-from tito.checks.compare import Rules, difference, shown
+from tito.checks.compare import Pair, Rules, difference, shown
 from tito.checks.failure import CheckFailed, Where
 from tito.checks.locate import Focus
 from tito.checks.values import NotPlain, Plain, marked, plain
@@ -61,9 +61,10 @@ class Asked:
     question: Question | None = None
     bench: Bench | None = None
 
-    def fail(self, kind: str, want: str, got: str, says: str | None) -> NoReturn:
-        where = self.where()
-        raise CheckFailed(kind, self.text, want=want, got=got, says=says, where=where, seen=self.answer) from None
+    def fail(self, kind: str, want: str, got: str, says: str | None, pair: Pair | None = None) -> NoReturn:
+        failed = CheckFailed(kind, self.text, want=want, got=got, says=says, where=self.where(), seen=self.answer)
+        failed.pair = pair
+        raise failed from None
 
     def fail_raised(self, raised: Raised, want: str, says: str | None, kind: str = "error") -> NoReturn:
         error = raised.type, raised.text
@@ -196,7 +197,7 @@ def _compare(asked: Asked, wanted: Plain, rules: Rules, says: str | None) -> Non
         asked.fail("type", shown(wanted), asked.answer.refused, says)
     found = difference(asked.answer.value, wanted, rules)
     if found:
-        asked.fail(found.kind, found.want, found.got, says)
+        asked.fail(found.kind, found.want, found.got, says, found.pair)
 
 
 def _compare_raised(asked: Asked, kinds: tuple[type[BaseException], ...], match: str | None, says: str | None) -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import textwrap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tito.checks.text import LINES, VALUE, WIDTH, cut
+
+if TYPE_CHECKING:
+    from tito.checks.compare import Pair
 
 
 class Where(NamedTuple):
@@ -41,6 +44,8 @@ class CheckFailed(AssertionError):
         self.kind, self.expression, self.want, self.got = kind, expression, want, got
         self.says, self.error, self.where, self.seen = says, error, where, seen
         self.inside = inside
+        self.pair: Pair | None = None  # the arrays, to be drawn
+        self.rendered: list[str] = []
 
     def __str__(self) -> str:
         yours = self.where.text if self.where else ""
@@ -51,8 +56,11 @@ class CheckFailed(AssertionError):
         return "\n".join(lines)
 
     def _render_traceback_(self) -> list[str]:
-        """Jupyter shows this in place of a traceback, which would lead into the engine."""
-        return str(self).splitlines()
+        """IPython shows this in place of a traceback, which would lead into the engine; a notebook draws it above."""
+        from tito.checks import rich
+
+        self.rendered = self.rendered or rich.shown(self) or str(self).splitlines()  # a kernel asks twice
+        return self.rendered
 
 
 def _labelled(label: str, text: str) -> list[str]:
