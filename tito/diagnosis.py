@@ -2,8 +2,8 @@
 
 `modules/NN_x/fingerprints.json` is made by `tito dev fingerprints`: for each exercise, what the code with each known
 mistake in it gave where visible checks failed (tito/checks/observe.py says how that is written down). No answer can be
-read from it, so it goes wherever the lesson's checks go. A sentence is said only when all that fits has this sentence;
-an entry without one is an answer that looks like a known mistake and is none in particular, as `return None` is.
+read from it, so it goes wherever the lesson's checks go. A sentence is said only when all that fits has this sentence,
+and never that of a mistake which is unsure: something else looks the same (tito/dev/lookalikes.py).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def looks_like(lesson: Lesson, exercise: str, seen: Seen) -> str:
     if known.get("checks") != digest(lesson.cells(), exercise):  # made for other checks, or for none
         return ""
     found = wrong(seen, known["right"])
-    sentences = {one["says"] for one in known["mistakes"] if fits(one["wrong"], found)}
+    sentences = {"" if one["unsure"] else one["says"] for one in known["mistakes"] if fits(one["wrong"], found)}
     return sentences.pop() if len(sentences) == 1 else ""
 
 

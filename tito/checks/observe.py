@@ -14,9 +14,9 @@ import numpy as np
 
 from tito.checks import engine
 from tito.checks.bench import Answer, Bench, Question
-from tito.checks.failure import CheckFailed
+from tito.checks.failure import CheckFailed, Where
 from tito.checks.values import Plain
-from tito.checks.vary import varied
+from tito.checks.vary import WAYS, varied
 
 SAMPLE = 48  # numbers of an array, evenly spread
 ITEMS = 40  # of a list
@@ -31,7 +31,7 @@ Entry = list[Json]  # [step, what came out]; steps are questions and comparisons
 def observe(run: Callable[[], object]) -> list[Entry]:
     """Run a check cell to its end, whatever its checks find -> what came out, step by step.
 
-    A comparison's is None where it holds. A question's is the answer to it with other numbers.
+    A comparison's is None where it holds. A question's steps are the answers to it with other numbers.
     """
     notes = _Notes()
     engine.observer = notes
@@ -58,28 +58,31 @@ class _Notes:
         self.entries.append([len(self.entries), outcome])
 
     def asked(self, question: Question, bench: Bench) -> None:
-        try:
-            self.add(_answer(bench.evaluate(varied(question))))
-        except NotImplementedError:
-            self.add(TODO)
+        for way in WAYS:
+            try:
+                answer = bench.evaluate(varied(question, way))
+            except NotImplementedError:
+                self.add(TODO)
+            else:  # what is said of a question without sense is everybody's own
+                self.add({"raised": True} if answer.raised else _answer(answer))
 
     def settled(self, failed: CheckFailed | None) -> None:
         if failed is None:
             self.add(None)
         elif failed.error:
-            self.add(_raised(*failed.error))
+            self.add(_raised(*failed.error, failed.where))
         else:
             self.add(_answer(failed.seen) if isinstance(failed.seen, Answer) else {})
 
 
 def _answer(answer: Answer) -> Json:
-    if answer.raised:
-        return _raised(answer.raised.type, answer.raised.text)
     return {"refused": _cleaned(answer.refused)} if answer.refused else {"got": _value(answer.value)}
 
 
-def _raised(name: str, text: str) -> Json:
-    """The type, and the numbers in the text that stand in no quotation."""
+def _raised(name: str, text: str, where: Where | None = None) -> Json:
+    """The type, and the numbers in the text that stand in no quotation; none of a text that is the learner's own."""
+    if where and where.text.startswith("raise"):
+        return {"raised": name}
     unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", " ", text)
     numbers = re.findall(r"(?<![\w.])\d+(?:\.\d+)?(?:e-?\d+)?", _cleaned(unquoted))
     return {"raised": name, "numbers": [_number(float(one)) for one in numbers[:NUMBERS]]}

@@ -1,32 +1,19 @@
-"""`tito dev fingerprints [NN]`: writes what every known mistake gives at the visible checks; see tito/diagnosis.py.
-
-Each exercise is run solved, once with each known mistake, and once for each of its functions with a body that does
-nothing: what a mistake has in common with `return None` names no mistake.
-"""
+"""`tito dev fingerprints [NN]`: writes what every known mistake gives at the visible checks; see tito/diagnosis.py."""
 
 from __future__ import annotations
 
 import argparse
-import ast
 import json
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 
 from tito.course import Course, Lesson
-from tito.dev import jobs, trials
+from tito.dev import lookalikes, trials, variants
 from tito.dev.export import needs_of
-from tito.dev.mistakes import Mistake, mistakes_of
+from tito.dev.lookalikes import Unsure
+from tito.dev.mistakes import mistakes_of
+from tito.dev.variants import Variant
 from tito.diagnosis import FILE, Json, digest, load, same, wrong
-from tito.testing import Job
-
-
-@dataclass(frozen=True)
-class Variant:
-    """An exercise with other code in it. Nobody's mistake in particular says nothing."""
-
-    exercise: str
-    source: str
-    says: str
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,39 +22,49 @@ def run(args: argparse.Namespace) -> int:
     for lesson in [course.lesson(args.lesson)] if args.lesson else course.lessons:
         made = fingerprints(course, lesson)
         (lesson.folder / FILE).write_text(text(made), encoding="utf-8", newline="\n")
-        print(f"{lesson.id} {lesson.name:<12} {len(mistakes_of(lesson))} mistakes, {len(nameable(made))} named")
+        print(f"{lesson.id} {lesson.name:<12} {len(mistakes_of(lesson)):>3} mistakes, {len(nameable(made)):>3} named")
     return 0
 
 
-def fingerprints(course: Course, lesson: Lesson) -> dict[str, Json]:
-    """What stands in the lesson's file."""
-    solutions = {cell.name: cell.source for cell in lesson.cells() if cell.role == "exercise"}
-    variants = [*_mistaken(solutions, mistakes_of(lesson)), *_idle(solutions)]
-    right = [replace(_job(lesson, name, source), observed=name) for name, source in solutions.items()]
-    tried = [_job(lesson, one.exercise, one.source) for one in variants]
-    seen = trials.observe_all([*right, *tried], needs_of(course, lesson))
-    expected = dict(zip(solutions, seen))
-    found = list(zip(variants, seen[len(right) :]))
+def fingerprints(course: Course, lesson: Lesson, unsure: Unsure | None = None) -> dict[str, Json]:
+    """What stands in the lesson's file. Which mistakes are not to be named is found out unless it is given."""
+    solutions = variants.solutions_of(lesson)
+    tried = variants.mistaken(lesson)
+    solved = [replace(variants.visible(lesson, Variant(*one)), observed=one[0]) for one in solutions.items()]
+    jobs = [*solved, *(variants.visible(lesson, variant) for variant in tried)]
+    seen = trials.observe_all(jobs, needs_of(course, lesson))
+    right = dict(zip(solutions, seen))
+    marks = [wrong(each, right[one.exercise]) for one, each in zip(tried, seen[len(solved) :])]
+    found = [(one, mark) for one, mark in zip(tried, marks) if mark]
+    unsure = lookalikes.find(course, lesson, right, found) if unsure is None else unsure
     return {
         name: {
             "checks": digest(lesson.cells(), name),
-            "right": expected[name],
-            "mistakes": _unlike(
-                {"says": one.says, "wrong": wrong(seen, expected[name])} for one, seen in found if one.exercise == name
-            ),
+            "right": right[name],
+            "mistakes": _entries([pair for pair in found if pair[0].exercise == name], unsure),
         }
         for name in solutions
     }
 
 
+def unsure_of(made: dict[str, Json]) -> Unsure:
+    """The mistakes that are not named, since something else looks the same."""
+    return {(name, one["says"]) for name, table in made.items() for one in table["mistakes"] if one["unsure"]}
+
+
 def nameable(made: dict[str, Json]) -> list[tuple[str, str]]:
-    """The exercise and sentence of every fingerprint that no other sentence shares."""
-    rows = [(name, one["says"], one["wrong"]) for name, table in made.items() for one in table["mistakes"]]
-    return [
-        (name, says)
-        for name, says, wrong in rows
-        if says and not any(other[0] == name and other[1] != says and same(other[2], wrong) for other in rows)
-    ]
+    """The exercise and sentence of every mistake that its fingerprint names."""
+    rows = [(name, one) for name, table in made.items() for one in table["mistakes"]]
+    return [(name, one["says"]) for name, one in rows if _is_named(one, made[name]["mistakes"])]
+
+
+def _is_named(one: Json, all_of_it: Sequence[Json]) -> bool:
+    alike = [other for other in all_of_it if same(other["wrong"], one["wrong"])]
+    return not any(other["unsure"] or other["says"] != one["says"] for other in alike)
+
+
+def _entries(found: Sequence[tuple[Variant, Json]], unsure: Unsure) -> list[Json]:
+    return [{"says": one.says, "unsure": (one.exercise, one.says) in unsure, "wrong": mark} for one, mark in found]
 
 
 def text(made: dict[str, Json]) -> str:
@@ -75,50 +72,15 @@ def text(made: dict[str, Json]) -> str:
     return "{\n" + ",\n".join(f"{json.dumps(name)}: {_table(table)}" for name, table in made.items()) + "\n}\n"
 
 
+def _table(table: Json) -> str:
+    lines = ",\n  ".join(_line(one) for one in table["mistakes"])
+    return f'{{"checks": "{table["checks"]}", "right":\n {_line(table["right"])},\n "mistakes": [\n  {lines}\n ]}}'
+
+
+def _line(value: Json) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
 def is_fresh(made: dict[str, Json], lesson: Lesson) -> bool:
     """Whether the lesson's file says the same, but for the last digits: those may be another machine's."""
     return same(json.loads(text(made)), load(lesson))
-
-
-def _table(table: dict[str, Json]) -> str:
-    lines = ",\n  ".join(json.dumps(one, separators=(",", ":")) for one in table["mistakes"])
-    right = json.dumps(table["right"], separators=(",", ":"))
-    return f'{{"checks": "{table["checks"]}", "right":\n {right},\n "mistakes": [\n  {lines}\n ]}}'
-
-
-def _mistaken(solutions: dict[str, str], known: Sequence[Mistake]) -> Iterator[Variant]:
-    for mistake in known:
-        yield Variant(mistake.exercise, mistake.apply(solutions[mistake.exercise]), mistake.says)
-
-
-def _idle(solutions: dict[str, str]) -> Iterator[Variant]:
-    """For each function of an exercise: one that returns None, and one that returns its first argument."""
-    for name, source in solutions.items():
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef):
-                arguments = [argument.arg for argument in node.args.args]
-                first = next((argument for argument in arguments if argument != "self"), "self")
-                for result in ("None", first):
-                    yield Variant(name, _with_body(source, node, f"return {result}"), "")
-
-
-def _with_body(source: str, function: ast.FunctionDef, statement: str) -> str:
-    lines = source.split("\n")
-    indent = " " * function.body[0].col_offset
-    return "\n".join([*lines[: function.body[0].lineno - 1], indent + statement, *lines[function.end_lineno :]])
-
-
-def _job(lesson: Lesson, exercise: str, source: str) -> Job:
-    """The lesson with this text for the exercise, whose visible checks alone are run."""
-    hidden = {cell.name for cell in lesson.cells() if cell.role == "check" and cell.hidden}
-    job = jobs.only(jobs.solved(lesson, {exercise: source}), exercise)
-    return replace(job, cells=[cell for cell in job.cells if cell["role"] != "check" or cell["name"] not in hidden])
-
-
-def _unlike(found: Iterator[dict[str, Json]]) -> list[dict[str, Json]]:
-    """Each that differs from the solution, once."""
-    kept: list[dict[str, Json]] = []
-    for one in found:
-        if one["wrong"] and one not in kept:
-            kept.append(one)
-    return kept

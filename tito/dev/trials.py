@@ -19,6 +19,8 @@ from typing import Any
 from tito.runner import Channel, LessonRun
 from tito.testing import Job, run, time_limit
 
+OBSERVING_SECONDS = 0.1  # for each cell: what takes long in a learner's run is not observed either
+
 Event = dict[str, Any]
 Verdicts = dict[str, Event]  # check name -> its result
 Seen = list[Any]  # see tito/diagnosis.py
@@ -36,25 +38,26 @@ def observe_all(jobs: Sequence[Job], package: Path) -> list[Seen]:
     """What the first exercise that fails gave in each job, as `tito test` observes it; nothing where none fails."""
     if not hasattr(os, "fork"):
         return [next((list(o.seen) for o in run([job], package) if o.seen), []) for job in jobs]
-    tried = _tried(jobs, package, _observe)
+    tried = _tried(jobs, package, _observe, OBSERVING_SECONDS)
     return [next((event["seen"] for event in events if event["event"] == "observed"), []) for events in tried]
 
 
-def _tried(jobs: Sequence[Job], package: Path, action: Action) -> list[list[Event]]:
-    """The events of every job, in a process of its own."""
+def _tried(jobs: Sequence[Job], package: Path, action: Action, seconds: float = 0.0) -> list[list[Event]]:
+    """The events of every job, each in a process of its own; `seconds` for each cell, else what a learner has."""
+    each = seconds or time_limit() / 10
     with tempfile.TemporaryDirectory() as folder:
-        _in_child(lambda: _fork_each(jobs, package, Path(folder), action), seconds=0)
+        _in_child(lambda: _fork_each(jobs, package, Path(folder), action, each), seconds=0)
         return [_read(Path(folder) / str(i)) for i in range(len(jobs))]
 
 
-def _fork_each(jobs: Sequence[Job], package: Path, folder: Path, action: Action) -> None:
+def _fork_each(jobs: Sequence[Job], package: Path, folder: Path, action: Action, seconds: float) -> None:
     """In a process of its own, since it imports the package: two children at a time."""
     _import_package(package)
     running: set[int] = set()
     for i, job in enumerate(jobs):
         if len(running) == (os.cpu_count() or 1):
             running.discard(os.wait()[0])
-        running.add(_start(lambda i=i, job=job: action(job, folder / str(i)), len(job.cells) * time_limit() / 10))
+        running.add(_start(lambda i=i, job=job: action(job, folder / str(i)), len(job.cells) * seconds))
     for _ in running:
         os.wait()
 
