@@ -596,7 +596,7 @@ logs[np.arange(2), np.array([2, 0])]
 # %% [markdown]
 # **Shapes** `(N, C), (N,) -> ()`
 #
-# **By hand** `logs` above with targets `[2 0]`: (3 + 4) / 2 = 3.5; with weights `[1 2 5]` it is (5*3 + 1*4) / 6
+# **By hand** `logs` above with targets `[2 0]`: (3 + 4) / 2 = 3.5; with weights `[1 2 5]` it is `(5*3 + 1*4) / 6`
 
 # %% exercise="nll" points=4
 class NLLLoss(ClassLoss):
@@ -807,7 +807,7 @@ class CrossEntropyLoss(ClassLoss):
 # **Shapes** `(N, C), (N,) or (N, C) -> ()`: the sum over all rows, which the caller divides
 #
 # **By hand** two scores of 0 have logp = -log 2 each. Target 0 with smoothing 0.2 is q = `[0.9 0.1]`: the loss is log 2
-# still. With weights `[1 5]` it is (0.9*1 + 0.1*5) log 2 = 1.4 log 2
+# still. With weights `[1 5]` it is `(0.9*1 + 0.1*5) log 2` = 1.4 log 2
 
 # %% exercise="smoothing" points=5
 @patch

@@ -875,7 +875,7 @@ test_unit_arithmetic_with_constants()
 #
 # **Shapes** `gradient of the result -> gradient of the input`, both `(...)`
 #
-# **By hand** x**3 has the slope 3 x**2, at 2 it is 12. exp is its own; that of log x is 1 / x; that of sqrt x is
+# **By hand** `x**3` has the slope `3 * x**2`, at 2 it is 12. exp is its own; that of log x is 1 / x; that of sqrt x is
 # 1 / (2 sqrt x), at 9 it is `1 / 6`.
 
 # %% exercise="curves" points=4
@@ -1202,7 +1202,7 @@ def backward(self: GELU, grad: np.ndarray) -> np.ndarray:
 #
 # **Shapes** `gradient of the result -> gradient of the input`, both `(...)`
 #
-# **By hand** ReLU passes where the output is above 0. Sigmoid: y (1 - y), at y = 1/2 it is 1/4. Tanh: 1 - y**2. Softmax:
+# **By hand** ReLU passes where the output is above 0. Sigmoid: y (1 - y), at y = 1/2 it is 1/4. Tanh: `1 - y**2`. Softmax:
 # y (grad - sum of grad * y); outputs `[1/2 1/2]` with gradient `[4 0]` give `[1 -1]`.
 
 # %% exercise="activations" points=5

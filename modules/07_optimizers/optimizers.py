@@ -378,7 +378,7 @@ test_unit_momentum()
 #
 # **Shapes** `weight (...), grad (...) -> nothing; weight changes`
 #
-# **By hand** weight `[10]`, lr 1, momentum 0.5, first gradient `[2]`: 10 - 2 = 8. With nesterov: 10 - (2 + 0.5*2) = 7.
+# **By hand** weight `[10]`, lr 1, momentum 0.5, first gradient `[2]`: 10 - 2 = 8. With nesterov: `10 - (2 + 0.5*2)` = 7.
 
 # %% exercise="update" points=4
 @patch
@@ -569,7 +569,7 @@ test_unit_moments()
 # %% [markdown]
 # ## Adam's step
 #
-# Both means began at 0, so early on they are too small. After t steps they hold 1 - b1**t and 1 - b2**t of the whole:
+# Both means began at 0, so early on they are too small. After t steps they hold `1 - b1**t` and `1 - b2**t` of the whole:
 
 # %%
 [round(1 - 0.9**t, 3) for t in (1, 2, 10, 50)], [round(1 - 0.999**t, 3) for t in (1, 2, 10, 50)]
