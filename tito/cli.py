@@ -168,6 +168,7 @@ def _dev_commands(commands: Commands) -> None:
     _add(under, "export", "write the reference package to build/reference", "tito.dev.export")
     check = _add(under, "check", "prove that lessons, checks and mistakes fit together", "tito.dev.check")
     check.add_argument("lesson", metavar="NN", nargs="?")
+    check.add_argument("--mutants", action="store_true", help="which small changes of the solutions go unnoticed")
     check.add_argument("--json", action="store_true", help="for programs")
     fingerprints = _add(under, "fingerprints", "write what known mistakes give at the checks", "tito.dev.fingerprints")
     fingerprints.add_argument("lesson", metavar="NN", nargs="?")

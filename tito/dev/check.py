@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tito import release
 from tito.course import Course, Lesson
-from tito.dev import jobs, kernel, trials
+from tito.dev import jobs, kernel, survivors, trials
 from tito.dev.export import needs_of, reference
 from tito.dev.mistakes import Mistake, mistakes_of
 from tito.errors import UserError
@@ -37,6 +37,8 @@ class Report:
 
 def run(args: argparse.Namespace) -> int:
     """Check one lesson, or all; 1 when anything is wrong."""
+    if args.mutants:
+        return survivors.run(args)
     _require_kernel()
     course = Course.find()
     lessons = [course.lesson(args.lesson)] if args.lesson else course.lessons

@@ -26,13 +26,14 @@ OTHER_SIGNS = {
     **{"is": ["is not"], r"is\s+not": ["is"], "in": ["not in"], r"not\s+in": ["in"]},
 }
 ORDERED = (ast.Sub, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.MatMult)  # a - b is not b - a
-EITHER_WAY = {"max", "min", "maximum", "minimum"}  # calls whose arguments may change places
+EITHER_WAY = {"max", "min", "maximum", "minimum", "swapaxes"}  # calls whose arguments may change places
 
 PAIRS = "sum mean, max min, argmax argmin, maximum minimum, any all, zeros ones, zeros_like ones_like, floor ceil"
 PAIRS += ", train eval, cos sin"
 INSTEAD = {a: b for pair in PAIRS.split(", ") for a, b in (pair.split(), reversed(pair.split()))}
 INSTEAD |= {"array": "asarray", "float32": "float64", "log1p": "log", "expm1": "exp"}  # alias; float64 leak; precision
 
+FACTS = ("shape", "ndim", "dtype")
 TIGHT = (ast.Name, ast.Attribute, ast.Call, ast.Subscript, ast.Constant, ast.List, ast.Dict, ast.Set, ast.ListComp)
 
 
@@ -152,7 +153,7 @@ def _other_values(value: object, compared: bool) -> Iterable[str]:
     if isinstance(value, float):
         return [str(value + 1), str(value * 2)]
     if isinstance(value, str):
-        return [repr(value[1:]), repr(value + "x")]
+        return [repr(value[1:] or "x")]
     return ["0"] if value is None and not compared else []
 
 
@@ -199,7 +200,8 @@ def lost_call(text: Text, node: ast.AST) -> Iterator[Change]:
         yield text.leave(node, node.args[0])
     if isinstance(node, ast.Call) and _is_method(node):
         yield text.leave(node, node.func.value)  # type: ignore[attr-defined]
-    held = isinstance(node, ast.Attribute) and node.attr in ("T", "data")
+    facts = getattr(text.parent.get(node), "attr", "") in FACTS  # a tensor knows these of its data
+    held = isinstance(node, ast.Attribute) and (node.attr == "T" or node.attr == "data" and not facts)
     if (held or isinstance(node, ast.Subscript)) and isinstance(node.ctx, ast.Load):  # type: ignore[attr-defined]
         yield text.leave(node, node.value)  # type: ignore[attr-defined]
 
@@ -244,11 +246,27 @@ def other_assignment(text: Text, node: ast.AST) -> Iterator[Change]:
         sign, target, value = SIGNS[type(node.op)], text.of(node.target), text.tight(node.value)
         for new in ("=", *(f"{other}=" for other in OTHER_SIGNS[sign])):
             yield text.between(node.target, node.value, f"{sign}=", new)
-        yield text.put(node, f"{target} = {target} {sign} {value}")
+        if not isinstance(node.value, ast.Constant):  # a count is no array
+            yield text.put(node, f"{target} = {target} {sign} {value}")
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.BinOp):
         target, left = text.of(node.targets[0]), text.of(node.value.left)
         if target == left:
             yield text.put(node, f"{target} {SIGNS[type(node.value.op)]}= {text.of(node.value.right)}")
+
+
+def rebound(text: Text, node: ast.AST) -> Iterator[Change]:
+    """`x = y` for `x[...] = y` and `x[:] = y`: another array instead of other numbers in the same one."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
+    if isinstance(target, ast.Subscript) and text.of(target.slice) in ("...", ":"):
+        yield text.leave(target, target.value)
+
+
+def leaked_precision(text: Text, node: ast.AST) -> Iterator[Change]:
+    """A float64 array returned; not by a backward half, whose results are cast by the walk."""
+    function = _function(text, node)
+    array = function is not None and function.returns is not None and ast.unparse(function.returns) == "np.ndarray"
+    if isinstance(node, ast.Return) and node.value and array and getattr(function, "name", "") != "backward":
+        yield text.put(node.value, f"np.asarray({text.of(node.value)}, np.float64)")
 
 
 def spoilt_input(text: Text, node: ast.AST) -> Iterator[Change]:
@@ -261,9 +279,15 @@ def spoilt_input(text: Text, node: ast.AST) -> Iterator[Change]:
 
 def _arrays(text: Text, node: ast.AST) -> set[str]:
     """The parameters of the enclosing function that are said to be arrays."""
-    while not isinstance(node, ast.FunctionDef):
-        node = text.parent[node]
-    return {arg.arg for arg in node.args.args if arg.annotation and "ndarray" in ast.unparse(arg.annotation)}
+    function = _function(text, node)
+    args = function.args.args if function else []
+    return {arg.arg for arg in args if arg.annotation and "ndarray" in ast.unparse(arg.annotation)}
+
+
+def _function(text: Text, node: ast.AST | None) -> ast.FunctionDef | None:
+    while node is not None and not isinstance(node, ast.FunctionDef):
+        node = text.parent.get(node)
+    return node if isinstance(node, ast.FunctionDef) else None
 
 
 def moved_epsilon(text: Text, node: ast.AST) -> Iterator[Change]:
@@ -295,5 +319,5 @@ def one_beside(text: Text, node: ast.AST) -> Iterator[Change]:
 OPERATORS: tuple[Operator, ...] = (
     *(other_sign, one_side, other_order, sign_lost, other_constant, other_truth, lost_statement, other_result),
     *(other_name, lost_call, lost_argument, other_assignment, spoilt_input, moved_epsilon, one_beside),
-    other_axis,
+    *(other_axis, rebound, leaked_precision),
 )

@@ -14,6 +14,7 @@ import signal
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,13 @@ from tito.dev import jobs, trials
 from tito.dev.export import needs_of
 from tito.dev.mutants import Mutant, mutants
 from tito.errors import UserError
+from tito.percent import Cell
 from tito.testing import Job
 
 LEAST = 0.95  # of the mutants that are no equivalents
 SECONDS = 2  # of a processor; a mutant that takes longer is caught
-SHOWN = ("exercise", "line", "old", "new", "operator")
 LONGEST = 30  # seconds by the clock, for one that sleeps
+SHOWN = ("exercise", "line", "old", "new", "operator")
 
 
 @dataclass(frozen=True)
@@ -77,22 +79,27 @@ def run(args: argparse.Namespace) -> int:
 
 
 def score(course: Course, lesson: Lesson) -> Score:
-    """Try every mutant of the lesson."""
+    """Try every mutant of the lesson, and before them the solutions as they are."""
     began = time.perf_counter()
-    made = mutants_of(lesson)
-    lived = [mutant for mutant, lives in zip(made, _lives(course, lesson, made)) if lives]
+    solutions, made = _exercises(lesson), mutants_of(lesson)
+    variants = [(cell.name, cell.source) for cell in solutions]
+    ok = _all_ok(course, lesson, variants + [(mutant.exercise, mutant.source) for mutant in made])
+    lived = list(compress(made, ok[len(solutions) :]))
     known = equivalents_of(lesson)
     survivors = tuple(mutant for mutant in lived if not any(entry.covers(mutant) for entry in known))
-    problems = tuple(_problems(known, made, lived))
-    seconds = time.perf_counter() - began
+    failing = [f"the solution of {cell.name} fails a check" for cell, is_ok in zip(solutions, ok) if not is_ok]
     counts = len(made), len(made) - len(lived), len(lived) - len(survivors)
-    return Score(lesson.id, *counts, seconds, survivors, problems)
+    problems = (*failing, *_stale(known, made, lived))
+    return Score(lesson.id, *counts, time.perf_counter() - began, survivors, problems)
 
 
 def mutants_of(lesson: Lesson) -> list[Mutant]:
     """Every mutant of every exercise, with the line that it has in the lesson's file."""
-    exercises = [cell for cell in lesson.cells() if cell.role == "exercise"]
-    return [mutant.below(cell.line - 1) for cell in exercises for mutant in mutants(cell.name, cell.source)]
+    return [mutant.below(cell.line - 1) for cell in _exercises(lesson) for mutant in mutants(cell.name, cell.source)]
+
+
+def _exercises(lesson: Lesson) -> list[Cell]:
+    return [cell for cell in lesson.cells() if cell.role == "exercise"]
 
 
 def equivalents_of(lesson: Lesson) -> list[Equivalent]:
@@ -106,7 +113,7 @@ def _line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _problems(known: Iterable[Equivalent], made: Iterable[Mutant], lived: Sequence[Mutant]) -> Iterator[str]:
+def _stale(known: Iterable[Equivalent], made: Iterable[Mutant], lived: Sequence[Mutant]) -> Iterator[str]:
     """Entries that are no longer made, or that a check catches: two ways to be out of date."""
     occurs = {(mutant.exercise, mutant.old, mutant.new) for mutant in made}
     lives = {(mutant.exercise, mutant.old, mutant.new) for mutant in lived}
@@ -118,11 +125,11 @@ def _problems(known: Iterable[Equivalent], made: Iterable[Mutant], lived: Sequen
                 yield f"equivalent.toml: {entry.exercise}: {entry.old} -> {new} {fault}; take the entry out"
 
 
-def _lives(course: Course, lesson: Lesson, made: Iterable[Mutant]) -> list[bool]:
-    """Whether all checks are ok, for each mutant."""
+def _all_ok(course: Course, lesson: Lesson, variants: Iterable[tuple[str, str]]) -> list[bool]:
+    """Whether all checks are ok, for each variant: an exercise, and the source of its cell."""
     if not hasattr(os, "fork"):
         raise UserError("this system cannot fork, as trials of mutants do; leave it out: tito dev check")
-    tried = [jobs.first(jobs.solved(lesson, {mutant.exercise: mutant.source}), mutant.exercise) for mutant in made]
+    tried = [jobs.first(jobs.solved(lesson, {exercise: source}), exercise) for exercise, source in variants]
     found = trials._tried(tried, needs_of(course, lesson), _try)
     return [[event["status"] for event in events] == ["ok"] * len(job.checks) for job, events in zip(tried, found)]
 
