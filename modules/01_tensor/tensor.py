@@ -99,6 +99,10 @@ class Tensor:
         self.data = to_array(data, dtype)
 
 
+# %% [markdown]
+# Three more methods are supplied. `@patch` adds a method to a class that exists already, so that a class can grow over
+# many cells; the first parameter's annotation says which class:
+
 # %% supplied="Tensor.wrap"
 @patch(classmethod)
 def wrap(cls: type[Tensor], array: np.ndarray) -> Tensor:
@@ -173,8 +177,8 @@ grid = Tensor([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 grid.data.shape
 
 # %% [markdown]
-# Two rows, three columns. `@patch` adds a method to a class that exists already, so that a class can grow over many
-# cells; the first parameter's annotation says which class. Two of these facts are written for you:
+# Two rows, three columns. `@patch(property)` adds a method that is read without a call. Two such facts are written for
+# you:
 
 
 # %% twin="Tensor.shape"
