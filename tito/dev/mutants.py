@@ -55,9 +55,11 @@ def solution_lines(source: str) -> set[int]:
 
 def _changes(text: Text, inside: set[int]) -> Iterator[tuple[str, Change]]:
     for node in _nodes(text.tree):
-        if inside.issuperset(range(getattr(node, "lineno", 0), (getattr(node, "end_lineno", 0) or 0) + 1)):
-            for operator in OPERATORS:
-                yield from ((operator.__name__, change) for change in operator(text, node))
+        for operator in OPERATORS:
+            for change in operator(text, node):
+                first, last = (text.source.count("\n", 0, place) + 1 for place in change[:2])
+                if inside.issuperset(range(first, last + 1)):
+                    yield operator.__name__, change
 
 
 def _nodes(node: ast.AST) -> Iterator[ast.AST]:

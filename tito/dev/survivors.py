@@ -12,6 +12,7 @@ import json
 import os
 import signal
 import time
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -139,6 +140,7 @@ def _try(job: Job, target: Path) -> None:
     from tito.checks import engine
 
     engine.SLOW = -1
+    warnings.simplefilter("default")  # as for a learner, whatever pytest makes of them
     signal.setitimer(signal.ITIMER_PROF, SECONDS)
     signal.alarm(LONGEST)
     trials._run_of(job, target, keep_going=False).run()
