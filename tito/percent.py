@@ -114,6 +114,12 @@ def write(cells: Iterable[Cell]) -> str:
     return "\n".join(rest)
 
 
+def header(text: str) -> str:
+    """What stands before the first cell: jupytext's own lines, for example."""
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    return "".join(f"{line}\n" for line in lines[: _header_end(lines)])
+
+
 def is_mark(line: str) -> bool:
     """Whether the line starts a cell."""
     return bool(_MARKED.match(line) or _BARE.match(line))

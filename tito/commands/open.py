@@ -9,6 +9,7 @@ from argparse import Namespace
 from importlib.util import find_spec
 from pathlib import Path
 
+from tito import given
 from tito.commands.common import enter, require
 from tito.course import Course, Lesson
 from tito.workspace import Workspace, write_text
@@ -37,6 +38,7 @@ def make_file(workspace: Workspace, lesson: Lesson) -> Path:
         folder.mkdir(exist_ok=True)
     if not path.exists():
         write_text(path, first_state(lesson, path))
+        given.remember(workspace, lesson, given.of(lesson))
     for source, target in companions(workspace, lesson):
         if not target.exists():
             target.parent.mkdir(exist_ok=True)

@@ -7,7 +7,7 @@ import re
 from argparse import Namespace
 from pathlib import Path
 
-from tito import release, studentfile
+from tito import given, release, studentfile
 from tito.commands.common import enter
 from tito.commands.open import first_state
 from tito.course import Course, Lesson
@@ -24,6 +24,8 @@ def run(args: Namespace, course: Course) -> int:
     with workspace.locked():
         backup = workspace.backup(path)
         write_text(path, text)
+        if not args.exercise:
+            given.remember(workspace, lesson, given.of(lesson))
     what = f", {args.exercise}" if args.exercise else ""
     print(f"{lesson.id} {lesson.name}{what} is as it was at first in {workspace.shown(path)}.")
     print(f"Yours is kept:  {workspace.shown(backup)}")
