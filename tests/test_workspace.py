@@ -154,7 +154,7 @@ def test_open_puts_back_what_is_missing_and_overwrites_nothing(workspace: Worksp
 
 def found(capsys: pytest.CaptureFixture[str]) -> tuple[int, str]:
     """What the doctor says."""
-    return doctor.run(Namespace(), Course.load(COURSE)), capsys.readouterr().out
+    return doctor.run(Namespace(report=False), Course.load(COURSE)), capsys.readouterr().out
 
 
 def test_the_doctor_finds_nothing_in_a_sound_place(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> None:

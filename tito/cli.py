@@ -123,7 +123,8 @@ def _workspace_commands(commands: Commands) -> None:
     init.add_argument("--py", action="store_true", help="lessons as percent .py files instead of notebooks")
     status = _add(commands, "status", "all lessons and milestones, a line each")
     status.add_argument("--json", action="store_true", help="for programs")
-    _add(commands, "doctor", "look for what keeps TinyTorch from running here")
+    doctor = _add(commands, "doctor", "look for what keeps TinyTorch from running here")
+    doctor.add_argument("--report", action="store_true", help="one block for a bug report, without your name")
 
 
 def _lesson_commands(commands: Commands) -> None:

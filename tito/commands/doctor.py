@@ -1,4 +1,7 @@
-"""`tito doctor`: looks for what keeps TinyTorch from running here, and says how to mend it."""
+"""`tito doctor [--report]`: looks for what keeps TinyTorch from running here, and says how to mend it.
+
+With --report it prints a block to paste into a bug report, which names neither the user nor the home folder.
+"""
 
 from __future__ import annotations
 
@@ -45,12 +48,19 @@ class Finding:
 def run(args: Namespace, course: Course) -> int:
     """Print all findings; 1 when one of them is grave."""
     findings = [*_python(), *_numpy(), *_jupyter(), *_encoding(), *_foreign(), *_folder()]
-    colour = report.wants_colour(sys.stdout)
-    for finding in findings:
-        print(f"{report.label(finding.status, colour)}{finding.text}")
-        if finding.mend:
-            print(f"{report.INDENT}mend it with:  {finding.mend}")
+    colour = report.wants_colour(sys.stdout) and not args.report
+    lines = [line for finding in findings for line in _lines(finding, colour)]
+    if args.report:
+        from tito import facts
+
+        lines = facts.block(course, lines)
+    print("\n".join(lines))
     return 1 if any(finding.status == "FAIL" for finding in findings) else 0
+
+
+def _lines(finding: Finding, colour: bool) -> list[str]:
+    mend = [f"{report.INDENT}mend it with:  {finding.mend}"] if finding.mend else []
+    return [f"{report.label(finding.status, colour)}{finding.text}", *mend]
 
 
 def _python() -> Iterator[Finding]:
@@ -61,7 +71,8 @@ def _python() -> Iterator[Finding]:
 
 
 def _numpy() -> Iterator[Finding]:
-    result = subprocess.run([sys.executable, "-I", "-c", NUMPY], capture_output=True, text=True, check=False)
+    command = [sys.executable, "-I", "-X", "utf8", "-c", NUMPY]
+    result = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace", check=False)
     if result.returncode == 0:
         yield Finding(result.stdout.strip())
     else:
@@ -102,6 +113,7 @@ def _folder() -> Iterator[Finding]:
         yield Finding("this folder lies in no workspace, which is fine for a new one")
         return
     yield from _writable(workspace)
+    yield from _package(workspace)
     for folder in (workspace.root, workspace.modules):
         yield from _shadowing(workspace, folder)
 
@@ -116,6 +128,22 @@ def _writable(workspace: Workspace) -> Iterator[Finding]:
             yield Finding(f"{folder} cannot be written: {error.strerror}", f"{mend} {shlex.quote(str(folder))}")
             return
     yield Finding(f"{workspace.root} can be written")
+
+
+def _package(workspace: Workspace) -> Iterator[Finding]:
+    """Generated files that are gone, and those that were edited since."""
+    from tito import package
+
+    known, present = package.manifest(workspace), package.hashes(workspace.package)
+    lost = [name for name in known if name not in present]
+    edited = [name for name in known if name in present and present[name] != known[name]]
+    if lost:
+        yield Finding(report.cut(f"{', '.join(lost)} is missing in tinytorch/", 70), "tito export --all")
+    if edited:
+        text = f"{', '.join(edited)} in tinytorch/ was changed by hand; an export keeps a copy and replaces it"
+        yield Finding(text, "tito export --all", grave=False)
+    if not lost and not edited:
+        yield Finding(f"tinytorch/ is as it was exported, {len(known)} files" if known else "nothing is exported yet")
 
 
 def _shadowing(workspace: Workspace, folder: Path) -> Iterator[Finding]:

@@ -49,6 +49,12 @@ def list_milestones(course: Course, workspace: Workspace, as_json: bool) -> int:
     return 0
 
 
+def lessons_in_short(course: Course, workspace: Workspace) -> str:
+    """`01 done, 02 4 of 9, 03 locked ...`"""
+    rows = [_lesson(course, workspace, lesson) for lesson in course.lessons]
+    return ", ".join(f"{row['id']} {row['state'] if row['state'] != 'ready' else _about(row)}" for row in rows)
+
+
 def _print_milestones(milestones: list[dict[str, Any]]) -> None:
     for each in milestones:
         print(f"  {each['id']} {each['title']:<17}{each['year']} {each['state']:<8}{_about(each)}".rstrip())

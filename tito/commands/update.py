@@ -150,7 +150,8 @@ def _undo(workspace: Workspace, lesson: Lesson, path: Path) -> list[str]:
     name, cells = found
     backup = workspace.private / "backups" / name
     if Path(name).name != name or not backup.is_file():
-        raise UserError(f"the backup {workspace.shown(backup)} is gone, so the update stays; go on with: tito test {lesson.id}")
+        gone = f"the backup {workspace.shown(backup)} is gone, so the update stays"
+        raise UserError(f"{gone}; go on with: tito test {lesson.id}")
     present = workspace.backup(path)
     write_text(path, backup.read_text(encoding="utf-8"))
     given.remember(workspace, lesson, cells)
