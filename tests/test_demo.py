@@ -42,8 +42,9 @@ def test_all_the_way_and_again(course: Course, capfd: pytest.CaptureFixture[str]
         assert run("build/demo") == 0
         said = capfd.readouterr().out
         assert len(said.splitlines()) <= 40
-        for words in ("01 vector: ", "02 line: ", "export --all: 2 lessons", "test --all: 2 lessons", "build/demo/plots/m1.txt"):
+        for words in ("01 vector: ", "02 line: ", "export --all: 2 lessons", "test --all: 2 lessons"):
             assert words in said
+        assert "build/demo/plots/m1.txt" in said
     assert Path("build/demo/tinytorch/line.py").exists()
 
 

@@ -181,7 +181,7 @@ with np.errstate(over="ignore"):
 
 # %% [markdown]
 # The right-hand number is the true one. Tanh lies twice that far above -1, too near for float32 to tell the two apart.
-# Both formulas fail somewhere. Here is how many digits are right, for scores from -92 to 20:
+# Both formulas fail somewhere. Here is how many digits are right, for scores far below zero to above it:
 #
 # ![Right digits of three formulas: by tanh they are lost from about -2 to the left, by exp(-x) all below -88, by the third only a few, below -88.](figures/02_errors.svg)
 

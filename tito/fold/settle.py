@@ -97,7 +97,7 @@ class _Resolver:
         """A class body runs from above: its decorators and values cannot use what the file defines further down."""
         below = self.file.parts[self.file.parts.index(self.part) :]
         for name in sorted(self.piece.uses.early & {name for part in below for name in part.names}):
-            raise self._error(name, f"which comes below class {self.part.name}; use a literal, or write @patch above a def")
+            raise self._error(name, f"which comes below class {self.part.name}; use a literal, or @patch above a def")
 
     def _refuse_imports(self) -> None:
         """Imports inside functions: tito is no part of the package, and a patch may not draw in other lessons."""
