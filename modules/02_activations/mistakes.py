@@ -40,14 +40,14 @@ MISTAKES = [
         "sigmoid",
         old="np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))",
         new="1 / (1 + np.exp(-x))",
-        says="overflows for large negative numbers",
+        says="overflows where exp is given a large positive number",
         check="sigmoid",
     ),
     Mistake(
         "sigmoid",
         old="np.exp(np.minimum(x, 0)) / (1 + np.exp(-np.abs(x)))",
         new="np.exp(x) / (1 + np.exp(x))",
-        says="overflows for large positive numbers",
+        says="overflows where exp is given a large positive number",
         check="sigmoid",
     ),
     Mistake(

@@ -290,7 +290,7 @@ MISTAKES = [
         "iterate",
         old="    while self.position < end:\n",
         new="    for _ in range(len(self)):\n",
-        says="yields the batches of an epoch from wherever it stands",
+        says="runs a whole epoch's number of batches from the middle of one",
         check="iterate",
     ),
     Mistake(
