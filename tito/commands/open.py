@@ -57,4 +57,3 @@ def first_state(lesson: Lesson, path: Path) -> str:
     from tito import release
 
     return release.percent_text(lesson) if path.suffix == ".py" else release.notebook_text(lesson)
-
