@@ -36,7 +36,8 @@ def fingerprints(course: Course, lesson: Lesson, unsure: Unsure | None = None) -
     right = dict(zip(solutions, seen))
     marks = [wrong(each, right[one.exercise]) for one, each in zip(tried, seen[len(solved) :])]
     found = [(one, mark) for one, mark in zip(tried, marks) if mark]
-    unsure = lookalikes.find(course, lesson, right, found) if unsure is None else unsure
+    if unsure is None:
+        unsure = lookalikes.find(course, lesson, right, found) - lookalikes.sure(lesson)
     return {
         name: {
             "checks": digest(lesson.cells(), name),

@@ -3,7 +3,8 @@
 The visible checks may give the same for two programs that differ. So every generic change of the solutions is tried;
 one that has a mistake's fingerprint is compared with the mistake on all checks of the lesson, hidden ones too. Where
 that shows a difference, the mistake is not named. It is not named either where less code does the same: who scales a
-copy and who forgets to scale leave the same behind, and the second is told no tale of copies.
+copy and who forgets to scale leave the same behind, and the second is told no tale of copies. An author who has looked
+at the pairs may say in `lookalikes.toml`, with the reason, that a sentence is right of all that look like it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from tito.course import Course, Lesson
+from tito.course import Course, Lesson, _read_toml
 from tito.dev import trials, variants
 from tito.dev.export import needs_of
 from tito.dev.variants import Variant
@@ -46,6 +47,13 @@ def find(course: Course, lesson: Lesson, right: dict[str, Json], found: Sequence
         for pair in pairs
         if not same(*(behaviours[variant] for variant in pair)) or _is_less(pair, sizes[pair.mistake.exercise])
     }
+
+
+def sure(lesson: Lesson) -> Unsure:
+    """The mistakes that the lesson's lookalikes.toml lets be named; none without the file."""
+    path = lesson.folder / "lookalikes.toml"
+    entries = _read_toml(path)["sure"] if path.exists() else []
+    return {(entry["exercise"], entry["says"]) for entry in entries}
 
 
 def _is_less(pair: Pair, solution: int) -> bool:

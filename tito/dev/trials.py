@@ -10,6 +10,7 @@ import os
 import signal
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from importlib import import_module
@@ -78,6 +79,7 @@ def _try(job: Job, target: Path) -> None:
 
 
 def _observe(job: Job, target: Path) -> None:
+    warnings.simplefilter("default")  # as in a learner's run, whatever the author's process makes of warnings
     run = _run_of(job, target, keep_going=False)
     run.run()
     run.observe()
