@@ -148,8 +148,11 @@ def test_enough_of_them_are_named() -> None:
 
 
 @each_lesson
-def test_a_sentence_that_may_be_said_in_spite_of_lookalikes_is_a_known_mistakes(lesson: Lesson) -> None:
-    assert lookalikes.sure(lesson) <= {(mistake.exercise, mistake.says) for mistake in mistakes_of(lesson)}
+def test_what_was_reviewed_is_still_there(lesson: Lesson) -> None:
+    sure, unsure = (lookalikes.reviewed(lesson, verdict) for verdict in ("sure", "unsure"))
+    assert sure | unsure <= {(mistake.exercise, mistake.says) for mistake in mistakes_of(lesson)}
+    assert not sure & unsure_of(stored(lesson))
+    assert unsure <= unsure_of(stored(lesson))
 
 
 @each_lesson

@@ -35,6 +35,9 @@ def _cell(number: int, role: str, name: str, source: str) -> dict[str, object]:
     return {**about, "file": f"<cell {number}>", "line": 1, "source": source}
 
 
+TWO_SUMS = ("check", "add", CHECK_ADD.replace("want=5)", 'want=5)\n    check("add(7, 17)", want=24)'))
+
+
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
     (tmp_path / "tinytorch").mkdir()
@@ -376,3 +379,19 @@ def test_a_mark_that_arrives_in_parts_is_still_a_mark(size: int) -> None:
     os.close(writing)
     printed.reader.join()
     assert [printed.text(i) for i in range(5)] == ["one", "", "\0ma\0three", "four\0ma", ""]
+
+
+def test_a_failed_exercise_tells_what_all_its_checks_gave(package: Path) -> None:
+    [outcome] = run(package, ("exercise", "add", "def add(a, b):\n    return a - b"), TWO_SUMS)
+    assert [entry for entry in outcome.seen if entry[1] in (2, 5)] == [
+        ["add", 2, {"got": {"int": -1}}],
+        ["add", 5, {"got": {"int": -10}}],
+    ]
+
+
+@pytest.mark.parametrize("end", ["while a == 7: pass", "if a == 7: import os; os._exit(3)"])
+def test_what_ends_the_second_look_changes_no_outcome(package: Path, end: str) -> None:
+    began = time.monotonic()
+    [outcome] = run(package, ("exercise", "add", f"def add(a, b):\n    {end}\n    return a - b"), TWO_SUMS)
+    assert (outcome.status, outcome.got, outcome.says, list(outcome.seen)) == ("FAIL", "-1", None, [])
+    assert time.monotonic() - began < 4

@@ -37,7 +37,7 @@ def fingerprints(course: Course, lesson: Lesson, unsure: Unsure | None = None) -
     marks = [wrong(each, right[one.exercise]) for one, each in zip(tried, seen[len(solved) :])]
     found = [(one, mark) for one, mark in zip(tried, marks) if mark]
     if unsure is None:
-        unsure = lookalikes.find(course, lesson, right, found) - lookalikes.sure(lesson)
+        unsure = lookalikes.unsure(course, lesson, right, found)
     return {
         name: {
             "checks": digest(lesson.cells(), name),

@@ -3,8 +3,10 @@
 The visible checks may give the same for two programs that differ. So every generic change of the solutions is tried;
 one that has a mistake's fingerprint is compared with the mistake on all checks of the lesson, hidden ones too. Where
 that shows a difference, the mistake is not named. It is not named either where less code does the same: who scales a
-copy and who forgets to scale leave the same behind, and the second is told no tale of copies. An author who has looked
-at the pairs may say in `lookalikes.toml`, with the reason, that a sentence is right of all that look like it.
+copy and who forgets to scale leave the same behind, and the second is told no tale of copies.
+
+`lookalikes.toml` is what an author adds who has looked at the pairs, with reasons: `sure` sentences are right of all
+that look like them, `unsure` ones are wrong of something that no check tells apart.
 """
 
 from __future__ import annotations
@@ -29,8 +31,19 @@ class Pair(NamedTuple):
     other: Variant
 
 
-def find(course: Course, lesson: Lesson, right: dict[str, Json], found: Sequence[tuple[Variant, Json]]) -> Unsure:
-    """The mistakes among `found` (each with what is wrong at the visible checks) that cannot be told from others."""
+def unsure(course: Course, lesson: Lesson, right: dict[str, Json], found: Sequence[tuple[Variant, Json]]) -> Unsure:
+    """The mistakes among `found` (each with what is wrong at the visible checks) that are not to be named."""
+    return _alike(course, lesson, right, found) - reviewed(lesson, "sure") | reviewed(lesson, "unsure")
+
+
+def reviewed(lesson: Lesson, verdict: str) -> Unsure:
+    """The mistakes that the lesson's lookalikes.toml calls so; none without the file."""
+    path = lesson.folder / "lookalikes.toml"
+    entries = _read_toml(path).get(verdict, []) if path.exists() else []
+    return {(entry["exercise"], entry["says"]) for entry in entries}
+
+
+def _alike(course: Course, lesson: Lesson, right: dict[str, Json], found: Sequence[tuple[Variant, Json]]) -> Unsure:
     others = list(variants.changed(lesson))
     seen = trials.observe_all([variants.visible(lesson, one) for one in others], needs_of(course, lesson))
     marks = [wrong(each, right[one.exercise]) for one, each in zip(others, seen)]
@@ -47,13 +60,6 @@ def find(course: Course, lesson: Lesson, right: dict[str, Json], found: Sequence
         for pair in pairs
         if not same(*(behaviours[variant] for variant in pair)) or _is_less(pair, sizes[pair.mistake.exercise])
     }
-
-
-def sure(lesson: Lesson) -> Unsure:
-    """The mistakes that the lesson's lookalikes.toml lets be named; none without the file."""
-    path = lesson.folder / "lookalikes.toml"
-    entries = _read_toml(path)["sure"] if path.exists() else []
-    return {(entry["exercise"], entry["says"]) for entry in entries}
 
 
 def _is_less(pair: Pair, solution: int) -> bool:
