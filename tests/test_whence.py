@@ -79,7 +79,7 @@ def test_pytest(exported: Any) -> None:
     test = "from tinytorch import Vector\n\n\ndef test():\n    Vector([1, 2]) + Vector([1, 2, 3])\n"
     (exported.folder / "test_mine.py").write_text(test, encoding="utf-8")
     python = exported.command()[0]
-    done = exported.run(python, "-m", "pytest", "-q", "-p", "tito.pytest_plugin", "-p", "no:cacheprovider")
+    done = exported.run(python, "-m", "pytest", "-q", "-p", "no:cacheprovider")
     assert f"- Of your notebooks -\n{place(exported)}\n" in re.sub("-+", "-", done.stdout)
 
 
