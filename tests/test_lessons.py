@@ -102,7 +102,7 @@ class TestLesson:
         visible = {cell.name.split()[0] for cell in lesson.cells() if cell.role == "check" and not cell.hidden}
         assert exercises <= visible
         counts = Counter(mistake.exercise for mistake in mistakes_of(lesson))
-        assert set(counts) == exercises and min(counts.values()) >= 3
+        assert set(counts) == exercises and min(counts.values()) >= 6
         hints = hints_of(lesson)
         assert set(hints) == exercises
         assert all(len(steps) == 3 and all(steps) for steps in hints.values())

@@ -355,6 +355,13 @@ MISTAKES = [
     Mistake(
         "permute",
         old="a.transpose(self.dims)",
+        new="a.swapaxes(self.dims[0], self.dims[-1])",
+        says="exchanges two dimensions and leaves the rest where they are",
+        check="permute",
+    ),
+    Mistake(
+        "permute",
+        old="a.transpose(self.dims)",
         new="a.reshape([a.shape[dim] for dim in self.dims])",
         says="reshapes: the sizes are right, the numbers are not",
         check="permute",

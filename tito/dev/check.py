@@ -20,7 +20,7 @@ from tito.dev.export import needs_of, reference
 from tito.dev.mistakes import Mistake, mistakes_of
 from tito.errors import UserError
 
-FEWEST_MISTAKES = 3
+FEWEST_MISTAKES = 6
 
 
 @dataclass(frozen=True)
