@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tito.course import Course, Lesson
-from tito.dev.figures import drawn, figure_paths
+from tito.dev.figures import drawn
 
 LESSONS = pytest.mark.parametrize("lesson", Course.find().lessons, ids=lambda lesson: lesson.stem)
 IMAGE = re.compile(r"!\[([^\]]*)\]\(figures/([\w.]+)\.svg\)")
@@ -19,9 +19,14 @@ def words(svg: str) -> list[str]:
     return sorted("".join(node.itertext()) for node in ElementTree.fromstring(svg).iter() if node.tag.endswith("text"))
 
 
+def committed(lesson: Lesson) -> dict[str, str]:
+    """The figures that lie in the lesson's folder, by name."""
+    return {path.stem: path.read_text(encoding="utf-8") for path in lesson.figures}
+
+
 @LESSONS
 def test_figures_are_those_that_the_code_draws(lesson: Lesson) -> None:
-    made, kept = drawn(lesson), {path.stem: path.read_text(encoding="utf-8") for path in figure_paths(lesson)}
+    made, kept = drawn(lesson), committed(lesson)
     assert set(made) == set(kept), f"draw them anew: tito dev figures {lesson.id}"
     for name, svg in made.items():
         assert words(svg) == words(kept[name]), f"{name} is old; draw it anew: tito dev figures {lesson.id}"
@@ -41,7 +46,6 @@ def test_every_figure_is_shown_and_told_in_words(lesson: Lesson) -> None:
 
 @LESSONS
 def test_figures_follow_a_dark_ground(lesson: Lesson) -> None:
-    for path in figure_paths(lesson):
-        svg = path.read_text(encoding="utf-8")
+    for svg in committed(lesson).values():
         assert "prefers-color-scheme: dark" in svg
         assert not re.search(r"fill: ?#000000|stroke: ?#000000", svg)

@@ -10,8 +10,7 @@ import argparse
 import io
 import re
 import runpy
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
@@ -131,11 +130,3 @@ class Chart:
         text = re.sub(r"#(000000|262626)", "currentColor", buffer.getvalue())
         text = re.sub(r"<text ", '<text fill="currentColor" ', text)
         return text.replace("<defs>", f'<style type="text/css">{GROUNDS}</style>\n <defs>', 1)
-
-
-Figure = Callable[[], Sheet | Chart]
-
-
-def figure_paths(lesson: Lesson) -> list[Path]:
-    """The lesson's drawn figures."""
-    return sorted((lesson.folder / "figures").glob("*.svg"))
