@@ -107,7 +107,7 @@ def test_two_cells_of_one_name_are_refused(make_lesson: MakeLesson, tmp_path: Pa
 def test_a_folder_without_a_course_is_said_so(tmp_path: Path) -> None:
     package = tmp_path / "lib" / "tito"
     package.mkdir(parents=True)
-    for name in ("__init__", "course", "errors", "percent"):
+    for name in ("__init__", "course", "errors", "percent", "questions"):
         source = Path(__file__).parents[1] / "tito" / f"{name}.py"
         (package / f"{name}.py").write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
     program = "from tito.course import *\ntry:\n    print(Course.find().root)\nexcept UserError as e:\n    print(e)"

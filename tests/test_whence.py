@@ -7,7 +7,9 @@ import re
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
+import nbformat
 import pytest
+from nbclient import NotebookClient
 
 from tito import package, whence
 from tito.course import Course
@@ -107,6 +109,22 @@ def test_tito_test(exported: Any) -> None:
     exported.agrees("inside_the_package")
     [check] = json.loads(exported.tito("test 02 --json")[1])["lessons"][0]["checks"][-1:]
     assert (check["file"], check["inside"]) == ("<cell 5>", "modules/01_vector.ipynb, cell 8, line 6")
+
+
+def test_a_check_in_a_kernel(exported: Any) -> None:
+    lines = (
+        "from tito.notebook import check",
+        "from tinytorch import Vector",
+        "two, three = Vector([1, 2]), Vector([1, 2, 3])",
+    )
+    cells = [nbformat.v4.new_code_cell("\n".join(lines)), nbformat.v4.new_code_cell('check("two + three", want=1)')]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    where = {"metadata": {"path": str(exported.folder / "modules")}}
+    NotebookClient(notebook, timeout=60, allow_errors=True, resources=where).execute()
+    drawn = notebook.cells[1].outputs[0].data
+    cell = place(exported).partition(" = ")[2]
+    assert re.search(rf">in</td><td [^>]*>{re.escape(cell)}</td>", drawn["text/html"])
+    assert f"\nin    {cell}\n" in drawn["text/plain"] + "\n"
 
 
 def test_the_notebook_has_changed_since(exported: Any) -> None:

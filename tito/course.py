@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tito import percent
+from tito import percent, questions
 from tito.errors import UserError
 
 
@@ -23,6 +23,7 @@ class Lesson:
     minutes: int
     needs: tuple[str, ...]
     folder: Path
+    question_points: int = 0  # what an answer to a question for reflection is worth; 0: its answer is folded text
 
     @property
     def stem(self) -> str:
@@ -47,7 +48,8 @@ class Lesson:
 
     def cells(self) -> tuple[percent.Cell, ...]:
         """The cells of its source, read once; two of one name are refused."""
-        return _cells(self.source, self.source.stat().st_mtime_ns)
+        cells = _cells(self.source, self.source.stat().st_mtime_ns)
+        return questions.graded(cells, self.question_points) if self.question_points else cells
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,8 @@ class Course:
 
 def _lesson(entry: dict[str, Any], root: Path) -> Lesson:
     folder = root / "modules" / f"{entry['id']}_{entry['name']}"
-    return Lesson(entry["id"], entry["name"], entry["title"], entry["minutes"], tuple(entry["needs"]), folder)
+    points = entry.get("question_points", 0)
+    return Lesson(entry["id"], entry["name"], entry["title"], entry["minutes"], tuple(entry["needs"]), folder, points)
 
 
 def _milestone(entry: dict[str, Any]) -> Milestone:

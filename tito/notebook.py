@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, overload
 
-from tito.checks import check, draw, engine, probe, raises
+from tito.checks import check, draw, engine, failure, probe, raises
 
 __all__ = ["check", "draw", "patch", "probe", "raises"]
 
@@ -124,6 +124,13 @@ class Watch:
         return None if build is None else str(build)
 
 
+def _place_of(filename: str, line: int) -> str:
+    from tito import whence
+
+    return whence.place_of(filename, line)
+
+
 _workspace = find_package()
 if _workspace is not None:
     engine.before_check = Watch(_workspace).look
+    failure.place_of = _place_of

@@ -17,7 +17,7 @@ from typing import Any
 
 from tito.errors import UserError
 
-NAMED_ROLES = ("exercise", "twin", "supplied", "check")
+NAMED_ROLES = ("exercise", "twin", "supplied", "check", "question", "answer")
 UNREADABLE = "incorrectly_encoded_metadata"  # jupytext's name for marks that are no key=value pairs
 
 _MARKED = re.compile(r"^\s*#\s*%%(%*)\s(.*)$")
@@ -50,7 +50,7 @@ class Cell:
 
     @property
     def role(self) -> str:
-        """imports, exercise, twin, supplied, check; demo for other code, prose for text."""
+        """imports, exercise, twin, supplied, check, question, answer; demo for other code, prose for text."""
         for role in NAMED_ROLES:
             if role in self.marks:
                 return role
@@ -62,6 +62,11 @@ class Cell:
     def exported(self) -> bool:
         """Whether the package is made of it: it holds definitions, and not demos, checks or text."""
         return self.role in ("imports", "exercise", "twin", "supplied")
+
+    @property
+    def written(self) -> bool:
+        """Whether the student writes it: an exercise, or the answer to a question for reflection."""
+        return self.role in ("exercise", "answer")
 
     @property
     def name(self) -> str:
@@ -84,7 +89,7 @@ class Cell:
 
     @property
     def points(self) -> int:
-        """What the exercise or check is worth; 0 where nothing is said."""
+        """What the exercise, check or answer is worth; 0 where nothing is said."""
         return int(self.marks.get("points") or 0)
 
 

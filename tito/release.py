@@ -16,6 +16,7 @@ from tito.errors import UserError
 from tito.percent import Cell
 
 STUB = "raise NotImplementedError"
+ANSWER = "YOUR ANSWER HERE"
 
 
 def student_cells(lesson: Lesson) -> tuple[Cell, ...]:
@@ -59,8 +60,8 @@ def _notebook_cell(cell: Cell, released: bool) -> dict[str, Any]:
 
 
 def _grading(cell: Cell) -> dict[str, Any]:
-    """What nbgrader wants to know of a cell: an exercise is written, a check graded, all else is read only."""
-    written, graded = cell.role == "exercise", cell.role == "check"
+    """What nbgrader wants to know: an exercise is written, a check graded, an answer both, all else is read only."""
+    written, graded = cell.written, cell.role in ("check", "answer")
     table = {
         "grade": graded,
         "grade_id": cell.id,
@@ -73,17 +74,18 @@ def _grading(cell: Cell) -> dict[str, Any]:
 
 
 def _locks(cell: Cell) -> dict[str, bool]:
-    """What nbgrader's LockCells adds: nothing is deleted, and only an exercise edited."""
-    return {"deletable": False} if cell.role == "exercise" else {"deletable": False, "editable": False}
+    """What nbgrader's LockCells adds: nothing is deleted, and only what the student writes is edited."""
+    return {"deletable": False} if cell.written else {"deletable": False, "editable": False}
 
 
 def _student_source(cell: Cell, lesson: Lesson) -> str:
     """The cell's source as nbgrader's ClearSolutions and ClearHiddenTests leave it."""
     where = f"{lesson.source.name}, line {cell.line}"
-    source = _replace_region(cell.source, "SOLUTION", STUB, where)
-    if cell.role == "exercise" and source == cell.source:
-        return STUB
-    if cell.role != "exercise" and source != cell.source:
+    stub = STUB if cell.kind == "code" else ANSWER
+    source = _replace_region(cell.source, "SOLUTION", stub, where)
+    if cell.written and source == cell.source:
+        return stub
+    if not cell.written and source != cell.source:
         raise UserError(f"{where}: a solution outside an exercise; mark the cell exercise=...")
     shown = _replace_region(source, "HIDDEN TESTS", None, where)
     if cell.role != "check" and shown != source:

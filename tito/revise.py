@@ -99,7 +99,7 @@ class _Merge:
             return True
         if i in self.pairs.values():
             return False
-        if id.startswith("exercise-") and self.touched(i) is not False:
+        if id.startswith(("exercise-", "answer-")) and self.touched(i) is not False:
             self.result.notes.append(
                 f"{id.partition('-')[2]} (cell {cell.number}) is no exercise any more; yours stays"
             )
@@ -123,7 +123,7 @@ class _Merge:
         mine, now, before = self.own[i], digest(cell.source), self.given.get(self.ids[i])
         if digest(mine.source) == now and mine.kind == cell.kind:
             return Step(j, i, True)
-        if cell.role == "exercise" and self.touched(i) is not False:
+        if cell.written and self.touched(i) is not False:
             self.result.answers += 1
             if before not in (None, now):
                 self.result.tasks.append(cell.name)

@@ -61,6 +61,11 @@ def lines(trace: TracebackType | None) -> list[str]:
     return list(dict.fromkeys(told))[-FRAMES:]
 
 
+def place_of(file: str, line: int) -> str:
+    """Where a line of a workspace's package came from, as text; "" of any other file's."""
+    return next((str(place) for _, _, place in _placed([(file, line)])), "")
+
+
 def workspace_of(path: Path) -> Path:
     """The workspace that a path lies in, else its own folder."""
     return next((folder for folder in path.parents if (folder / ".tito").is_dir()), path.parent)

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from tito.checks.text import LINES, VALUE, WIDTH, cut
 
 if TYPE_CHECKING:
     from tito.checks.compare import Pair
+
+
+def unknown(filename: str, line: int) -> str:
+    """Nobody knows where a line of the package came from."""
+    return ""
+
+
+place_of: Callable[[str, int], str] = unknown  # tito.notebook puts tito/whence.py here
 
 
 class Where(NamedTuple):
@@ -51,9 +60,15 @@ class CheckFailed(AssertionError):
         yours = self.where.text if self.where else ""
         lines = _wrapped(self.expression, WIDTH, 3)
         lines += _labelled("want ", self.want) + _labelled("got  ", self.got)
+        lines += [f"in    {self.origin}"] if self.origin else []
         lines += [f"yours {cut(yours, VALUE)}"] if yours else []
         lines += ["", *_wrapped(self.says, WIDTH, 2)] if self.says else []
         return "\n".join(lines)
+
+    @property
+    def origin(self) -> str:
+        """`modules/01_tensor.ipynb, cell 31, line 6`: what raised, where that is a line of the exported package."""
+        return place_of(self.inside.filename, self.inside.line) if self.inside else ""
 
     def _render_traceback_(self) -> list[str]:
         """IPython shows this in place of a traceback, which would lead into the engine; a notebook draws it above."""

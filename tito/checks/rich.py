@@ -46,6 +46,7 @@ def html(failed: CheckFailed) -> str:
     """The block with squares where arrays were compared, else with the text of both."""
     rows = [_row("", f"<b>{escape(failed.expression)}</b>")] if failed.expression else []
     rows += _drawn(failed.pair) if failed.pair else [_row("want", escape(failed.want)), _row("got", escape(failed.got))]
+    rows += [_row("in", escape(failed.origin))] if failed.origin else []
     rows += [_row("yours", escape(failed.where.text))] if failed.where else []
     rows += [_row("", escape(failed.says))] if failed.says else []
     return f'<table style="{BLOCK};border-collapse:collapse;border:none">{"".join(rows)}</table>'
