@@ -291,9 +291,24 @@ def test_a_patch_brings_no_module_that_imports_ours() -> None:
         patched("@patch\ndef f(self: Tensor):\n    return probe(self)", probe=probe)
 
 
-def test_supplied_module_that_imports_its_own_lesson_is_a_circle() -> None:
-    with pytest.raises(UserError, match=r"later.py -> probe.py -> later.py"):
-        patched("def g():\n    return 1", probe="from tinytorch.later import g\n\n\ndef probe():\n    return g()\n")
+ABOVE = "from tinytorch.later import g\n\n\ndef twice():\n    return 2 * g()\n"
+
+
+def test_a_supplied_module_that_imports_its_own_lesson_is_handed_on_by_the_package() -> None:
+    texts = fold([TENSOR, lesson("later", "def g():\n    return 1", twice=ABOVE)])
+    assert "twice" not in texts["later.py"]
+    assert "from tinytorch.twice import twice" in texts["__init__.py"] and '"twice"' in texts["__init__.py"]
+
+
+def test_a_lesson_that_uses_such_a_module_is_a_circle() -> None:
+    with pytest.raises(UserError, match=r"later.py -> twice.py -> later.py"):
+        fold([TENSOR, lesson("later", "from tinytorch.twice import twice", "def g():\n    return twice", twice=ABOVE)])
+
+
+@pytest.mark.parametrize("listed", ["__all__ = []", "__all__: list[str] = []"])
+def test_a_supplied_module_may_offer_nothing(listed: str) -> None:
+    texts = fold([TENSOR, lesson("later", "def g():\n    return 1", tool=f"{listed}\n\n\ndef tool():\n    return 2\n")])
+    assert "tool" not in texts["later.py"] + texts["__init__.py"]
 
 
 def test_an_import_follows_the_name_to_its_file() -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import GELU, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
+from tinytorch.dtypes import promote
 from tinytorch.generator import Generator
 from tinytorch.grad_mode import creation, first_gradient, is_grad_enabled, no_grad
 from tinytorch.gradcheck import gradcheck
@@ -20,7 +21,7 @@ from tinytorch.layers import Affine, Dropout, Linear, Module, Parameter
 from tinytorch.losses import Abs, BCEWithLogitsLoss, CrossEntropyLoss, L1Loss
 from tinytorch.losses import LogisticLoss, NLLLoss, SoftmaxCrossEntropy
 from tinytorch.tensor import Add, Cast, Div, Exp, GetItem, Log, MatMul, Max, Mean, Mul, Neg
-from tinytorch.tensor import Operation, Permute, Pow, Reshape, Sqrt, Sub, Sum, Tensor, promote, to_array
+from tinytorch.tensor import Operation, Permute, Pow, Reshape, Sqrt, Sub, Sum, Tensor, to_array
 
 # %%
 x = 3.0

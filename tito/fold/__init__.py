@@ -67,7 +67,8 @@ def _gap(before: Part | None, part: Part) -> int:
 
 
 def _init_text(files: Sequence[File]) -> str:
-    chosen = [Import(f"{PACKAGE}.{file.name}", name) for file in files for name in file.public()]
+    own = [[Import(f"{PACKAGE}.{file.name}", name) for name in file.public()] for file in files]
+    chosen = [item for file, items in zip(files, own) for item in [*items, *file.above]]
     lines = [f'"""{INIT_TITLE}"""', *imports.write(chosen), "", *_listed([item.bound for item in chosen])]
     return "\n".join(lines) + "\n"
 

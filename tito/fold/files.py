@@ -46,7 +46,8 @@ class FoldInput:
 class File:
     """One file of the package. `handed` are the imports that it hands on, from its lesson's supplied modules.
 
-    `course` are the names that the lesson itself defines.
+    `above` come from supplied modules that import this file, so only the package itself can hand them on; `course` are
+    the names that the lesson itself defines.
     """
 
     name: str
@@ -54,6 +55,7 @@ class File:
     course: set[str] = field(default_factory=set)
     imports: dict[str, Import] = field(default_factory=dict)
     handed: list[Import] = field(default_factory=list)
+    above: list[Import] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
 
     def pieces(self) -> Iterator[Part]:
@@ -104,11 +106,13 @@ class Package:
 
     def _supply(self, file: File, module: str, source: str) -> None:
         self.supplied[module] = source
+        builds_on_lesson = file.name in own_imports(source)
         for name in public_names(source):
             item = Import(f"{PACKAGE}.{module}", name)
-            file.handed.append(item)
-            file.imports[name] = item
+            (file.above if builds_on_lesson else file.handed).append(item)
             self.homes[name] = module
+            if not builds_on_lesson:
+                file.imports[name] = item
 
     def _sort(self, file: File, statement: Statement) -> None:
         node = statement.node
@@ -212,7 +216,7 @@ def public_names(source: str) -> list[str]:
     """What a supplied module offers: its `__all__`, else its top-level names without an underscore."""
     body = ast.parse(source).body
     for node in body:
-        if isinstance(node, ast.Assign) and bound_by(node) == ("__all__",):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and bound_by(node) == ("__all__",) and node.value:
             return list(ast.literal_eval(node.value))
     return [name for node in body for name in bound_by(node) if not name.startswith("_")]
 
