@@ -10,6 +10,7 @@ Begin at `write_checkpoint` and `read_checkpoint`. Whether a content fits a give
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import math
@@ -50,7 +51,15 @@ def write_checkpoint(path: str | os.PathLike[str], content: dict[str, Any]) -> N
     The file appears under a name of its own in the same folder and is renamed when it is on the disk. Raises TypeError
     for a value of another kind, OSError when the file cannot be written; an older file at `path` then stays.
     """
-    data, path = _file_bytes(content), Path(path)
+    replace_file(path, _file_bytes(content))
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put `data` at `path`, whole or not at all, and on the disk before this returns. Raises OSError.
+
+    It is written under a name of its own in the same folder, `<name>.<8 hex digits>.tmp`, and renamed when it is whole.
+    """
+    path = Path(path)
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as file:
@@ -61,6 +70,17 @@ def write_checkpoint(path: str | os.PathLike[str], content: dict[str, Any]) -> N
     except BaseException:  # Ctrl-C too must not leave half a file behind
         temporary.unlink(missing_ok=True)
         raise
+    _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Bring a renaming to the disk. Windows opens no folder, and some shared folders sync none: there it is left out."""
+    with contextlib.suppress(OSError):  # the new file is in its place: an error could not bring the old one back
+        opened = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(opened)
+        finally:
+            os.close(opened)
 
 
 def read_checkpoint(path: str | os.PathLike[str]) -> dict[str, Any]:
