@@ -1,6 +1,6 @@
-"""Hands a Trainer its batches, checked and numbered, and puts things back after an error. Supplied with lesson 08.
+"""Hands a Trainer its batches, checked and numbered. Supplied with lesson 08: trace it, don't write it.
 
-Trace it, don't write it: begin at `training_pass` and `evaluation_pass`.
+Begin at `Batches`. `evaluation_pass` is one look at all of a loader; steps.py has the pass that trains.
 """
 
 from __future__ import annotations
@@ -14,31 +14,6 @@ from typing import Any
 from tinytorch.tensor import Tensor
 
 __all__: list[str] = []  # the package hands on none of this
-
-
-@contextmanager
-def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterator[Batches]:
-    """The batches of one epoch of training. `with training_pass(trainer, loader, 2) as batches:`
-
-    After an error, Ctrl-C included, what did not end in a step is as if it had not been seen: gradients are cleared,
-    the loader stands behind the last whole step, and the rate is the old one where there was no step.
-    """
-    if trainer.position is not None and position_of(loader) is not None:
-        loader.position = trainer.position
-    start, step, rate = position_of(loader), trainer.step, trainer.optimizer.lr
-    batches = Batches(loader)
-    try:
-        trainer.begin_epoch(loader)
-        with batches:
-            yield batches
-    except BaseException:
-        if start is not None:
-            loader.position = start + (trainer.step - step) * accumulation_steps
-        if trainer.step == step:
-            trainer.optimizer.lr = rate
-        raise
-    finally:
-        trainer.forget_gradients()
 
 
 @contextmanager

@@ -1,10 +1,11 @@
-"""Refuses what a Trainer cannot be made of. Supplied with lesson 08: trace it, don't write it."""
+"""Refuses what a Trainer cannot be made of, and hands its generator on. Supplied with lesson 08: trace it, don't write it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from tinytorch.layers import Module
+from tinytorch.generator import Generator
+from tinytorch.layers import Dropout, Module
 from tinytorch.optimizers import Optimizer
 from tinytorch.settings import setting
 
@@ -16,10 +17,25 @@ def require_parts(model: Any, optimizer: Any, loss_fn: Any, scheduler: Any, grad
     _require("model", model, isinstance(model, Module), "a Module")
     _require("optimizer", optimizer, isinstance(optimizer, Optimizer), "an Optimizer")
     _require("loss_fn", loss_fn, callable(loss_fn), "callable with (prediction, targets)")
-    has_rate = scheduler is None or callable(getattr(scheduler, "get_lr", None))
-    _require("scheduler", scheduler, has_rate, "None or have a method get_lr(epoch)")
+    ways = [name for name in ("get_lr", "lr_at") if callable(getattr(scheduler, name, None))]
+    _require(
+        "scheduler", scheduler, scheduler is None or len(ways) == 1, "None or have either get_lr(epoch) or lr_at(step)"
+    )
     if grad_clip_norm is not None and not setting("Trainer: grad_clip_norm", grad_clip_norm) > 0:
         raise ValueError("Trainer: grad_clip_norm must be above 0; pass None for no limit")
+
+
+def give_streams(model: Any, rng: Generator | None) -> None:
+    """Give every Dropout the stream of `rng` that its dotted name splits off; without `rng` each keeps its own.
+
+    So one more draw, or one more Dropout, in one place shifts no mask elsewhere. Raises TypeError for another kind.
+    """
+    if rng is None:
+        return
+    _require("rng", rng, isinstance(rng, Generator), "a Generator or None")
+    for name, module in model.named_modules():
+        if isinstance(module, Dropout):
+            module.rng = rng.split(name)
 
 
 def _require(name: str, part: Any, fits: bool, wanted: str) -> None:

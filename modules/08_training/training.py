@@ -10,7 +10,6 @@ import math
 import pickle
 import time
 import tracemalloc
-from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,17 +17,17 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import ReLU
-from tinytorch.batches import evaluation_pass, training_pass
-from tinytorch.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
+from tinytorch.checkpoint import CheckpointError
 from tinytorch.dataloader import DataLoader, TensorDataset
 from tinytorch.generator import Generator
 from tinytorch.grad_mode import no_grad
 from tinytorch.layers import Dropout, Linear, Module, Sequential
 from tinytorch.losses import CrossEntropyLoss, MSELoss
+from tinytorch.loop import TrainingLoop
 from tinytorch.optimizers import SGD, Adam, Optimizer
-from tinytorch.parts import require_parts
+from tinytorch.parts import give_streams, require_parts
 from tinytorch.settings import integer, setting
-from tinytorch.snapshot import gather, restore
+from tinytorch.snapshot import gather
 from tinytorch.tensor import Tensor
 
 # %%
@@ -259,12 +258,13 @@ test_unit_clip_drawn()
 # What it holds, supplied. `history` has all its lists from the start; `epoch` and `step` count what is finished.
 
 # %% supplied="Trainer"
-class Trainer:
+class Trainer(TrainingLoop):
     """Trains `model` with `optimizer` on `loss_fn(prediction, targets)`, a mean over samples.
 
-    Where given: `scheduler.get_lr(epoch)` sets each epoch's rate; `grad_clip_norm` is the longest gradient allowed;
-    `accuracy(prediction, targets)` is the share of a batch that is right and replaces the loss's own count. Raises
-    TypeError or ValueError for parts that cannot be meant.
+    Where given: `scheduler` sets the rate, by `get_lr(epoch)` before each epoch or by `lr_at(step)` before each step;
+    `grad_clip_norm` is the longest gradient allowed; `accuracy(prediction, targets)` is the share of a batch that is
+    right and replaces the loss's own count; `rng` gives each Dropout a stream of its own. Raises TypeError or
+    ValueError for parts that cannot be meant.
     """
 
     def __init__(
@@ -275,15 +275,16 @@ class Trainer:
         scheduler: Any = None,
         grad_clip_norm: float | None = None,
         accuracy: Callable[[Tensor, Tensor], Any] | None = None,
+        rng: Generator | None = None,
     ) -> None:
         require_parts(model, optimizer, loss_fn, scheduler, grad_clip_norm)
+        give_streams(model, rng)
         self.model, self.optimizer, self.loss_fn = model, optimizer, loss_fn
         self.scheduler, self.grad_clip_norm, self.accuracy = scheduler, grad_clip_norm, accuracy
         self.epoch, self.step = 0, 0
-        self.history: dict[str, list[Any]] = {"train_loss": [], "learning_rates": [], "eval_loss": [], "accuracy": []}
+        names = "train_loss", "learning_rates", "step_learning_rates", "eval_loss", "accuracy"
+        self.history: dict[str, list[Any]] = {name: [] for name in names}
         self.loss_sum, self.weight_sum = 0.0, 0.0  # of the epoch that is running
-        self.loader: Any = None  # the one last trained on
-        self.position: int | None = None  # out of a checkpoint, waiting for a loader
 
 
 # %% [markdown]
@@ -584,40 +585,9 @@ test_unit_window_drawn()
 # %% [markdown]
 # ## An epoch
 #
-# Around your loop stands what is supplied: `training_pass` hands out checked pairs and puts `batch 3:` in front of an
-# error's text; `begin_epoch` sets the rate and train mode; after an error the partial gradients are forgotten.
-
-# %% supplied="Trainer.train_epoch"
-@patch
-def begin_epoch(self: Trainer, loader: Any) -> None:
-    """Set this epoch's rate and train mode; forget gradients and sums of before."""
-    if self.scheduler is not None:
-        self.optimizer.lr = self.scheduler.get_lr(self.epoch)
-    self.forget_gradients()
-    self.loss_sum = self.weight_sum = 0.0
-    self.loader, self.position = loader, None
-    self.model.train()
-
-
-@patch
-def forget_gradients(self: Trainer) -> None:
-    """Clear the gradients of the optimizer's parameters, and of the model's where it has others."""
-    self.optimizer.zero_grad()
-    self.model.zero_grad()
-
-
-@patch
-def train_epoch(self: Trainer, loader: Any, accumulation_steps: int = 1) -> float:
-    """Train on every batch of `loader`, any iterable of (inputs, targets); return the mean loss over the samples.
-
-    `accumulation_steps` batches make one step. Raises TypeError or ValueError for wrong arguments, before anything
-    changes. An error at batch g begins `batch g:`; model, optimizer, `step` and the loader's position are then as
-    after the last whole step, and neither `epoch` nor `history` has moved.
-    """
-    accumulation_steps = integer("train_epoch: accumulation_steps", accumulation_steps, least=1)
-    with training_pass(self, loader, accumulation_steps) as batches:
-        return self.run_epoch(batches, accumulation_steps)
-
+# Around your loop stands the supplied base class, in loop.py: `trainer.train_epoch(loader, accumulation_steps)` sets the
+# rate and train mode, hands your loop checked pairs, and puts `batch 3:` in front of an error's text; what did not end in
+# a step is then forgotten.
 
 # %% [markdown]
 # Your part is the loop. Count batches from 1, and a window of two is full when the count divides by 2:
@@ -883,18 +853,6 @@ finally:
 #
 # **By hand** modes [True, False] before: [False, False] inside, [True, False] after, also after an error.
 
-# %% supplied="Trainer.evaluate"
-@patch
-def evaluate(self: Trainer, loader: Any) -> tuple[float, float | None]:
-    """Mean loss over the samples and the share of right answers on all of `loader`, without training.
-
-    The accuracy is None where the loss has no right or wrong. Looking leaves no trace: modes and the loader's
-    position are as before, also after an error; one at batch g begins `batch g:` and leaves `history` as it was.
-    """
-    with evaluation_pass(loader) as batches:
-        return self.run_evaluation(batches)
-
-
 # %% exercise="evaluate" points=4
 @patch
 def run_evaluation(self: Trainer, batches: Iterable[tuple[Tensor, Tensor]]) -> tuple[float, float | None]:
@@ -1022,24 +980,6 @@ for _ in range(12):
 # A checkpoint must hold everything that the next step depends on: weights, the optimizer's memory, counts, the streams
 # of dropout, the place in the data. Supplied: `gather` and `restore` stand in snapshot.py, the file's format in
 # checkpoint.py. Trace what is gathered, and what is compared before anything changes.
-
-# %% supplied="Trainer.checkpoint"
-@patch
-def save_checkpoint(self: Trainer, path: str | PathLike[str]) -> None:
-    """Write the run to `path`, whole or not at all. Call it between epochs. Raises OSError when that fails."""
-    write_checkpoint(path, gather(self))
-
-
-@patch
-def load_checkpoint(self: Trainer, path: str | PathLike[str], loader: Any = None) -> None:
-    """Go on from `path` as if the run had never stopped; `loader`, else the next train_epoch's, gets its position.
-
-    Raises FileNotFoundError without a file, CheckpointError (a ValueError) when it is damaged or another run's,
-    TypeError when the loader has no position; nothing has changed then.
-    """
-    restore(self, read_checkpoint(path), loader)
-    self.forget_gradients()
-
 
 # %%
 list(gather(trainer))

@@ -38,10 +38,10 @@ from tinytorch import (
     TensorDataset,
     Trainer,
     checkpoint,
-    gather,
     read_checkpoint,
     write_checkpoint,
 )
+from tinytorch.snapshot import gather
 
 KILL_POINTS = int(os.environ.get("TITO_KILL_POINTS", "20"))
 OPTIMIZERS: dict[str, Callable[[Any], Optimizer]] = {

@@ -30,10 +30,10 @@ from tinytorch import (
     TensorDataset,
     Trainer,
     clip_grad_norm,
-    gather,
 )
 from tinytorch import LogSoftmax as LogSoftmaxOperation
 from tinytorch.checkpoint import _file_bytes
+from tinytorch.snapshot import gather
 
 Batch = tuple[Tensor, Tensor]
 IGNORED = -100
@@ -151,12 +151,13 @@ def test_windows_step_by_their_own_samples(sizes: list[int], accumulation_steps:
 
 def test_history_has_its_keys_from_the_start_and_grows() -> None:
     trainer = line(scheduler=CosineSchedule(0.8, 0.2, 2))
-    assert trainer.history == {"train_loss": [], "learning_rates": [], "eval_loss": [], "accuracy": []}
+    assert trainer.history == dict.fromkeys(trainer.history, [])
     losses = [trainer.train_epoch([GOOD]) for _ in range(3)]
     found = trainer.evaluate([GOOD])
     assert trainer.history == {
         "train_loss": losses,
         "learning_rates": [0.8, 0.5, 0.2],
+        "step_learning_rates": [0.8, 0.5, 0.2],
         "eval_loss": [found[0]],
         "accuracy": [None],
     }
@@ -310,7 +311,7 @@ def test_a_bad_batch_leaves_everything_as_after_the_last_whole_step(kind: str, a
     assert str(caught.value).startswith(f"batch {at}: ")
     assert (trainer.epoch, trainer.step) == (1, whole.step)
     assert {name: len(values) for name, values in trainer.history.items()} == {
-        "train_loss": 1, "learning_rates": 1, "eval_loss": 0, "accuracy": 0
+        "train_loss": 1, "learning_rates": 1, "step_learning_rates": whole.step, "eval_loss": 0, "accuracy": 0
     }  # fmt: skip
     assert trainer.model.weight.grad is None
     assert trainer.optimizer.lr == whole.optimizer.lr
