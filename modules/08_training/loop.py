@@ -77,14 +77,14 @@ class TrainingLoop:
         """Set the coming step's rate where the schedule goes by steps; return what the gradients are divided by."""
         if self.scheduled_by == "step":
             self.scheduler.apply(self.optimizer)
-        return sample_count if self.watch is None else self.watch.before_update(self, sample_count)
+        return sample_count if self.watch is None else self.watch.before_update(sample_count)
 
     def after_update(self) -> None:
         """Note the step's rate, and that the run is whole here."""
         self.history["step_learning_rates"].append(self.optimizer.lr)
         self.boundary, self.window_open = boundary(self), False
         if self.watch is not None:
-            self.watch.after_update(self)
+            self.watch.after_update()
 
     def evaluate(self, loader: Any) -> tuple[float, float | None]:
         """Mean loss over the samples and the share of right answers on all of `loader`, without training.

@@ -6,7 +6,7 @@ Trace it, don't write it. `gather` makes the content; `restore` compares all of 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -78,8 +78,9 @@ def restore(trainer: Any, content: dict[str, Any], loader: Any = None) -> dict[s
 def _restore_place(trainer: Any, content: dict[str, Any], loader: Any) -> None:
     """The place in the data, and the sums of the epoch that was under way."""
     position, running = content["position"], content["running"]
-    trainer.loss_sum, trainer.weight_sum = running or (0.0, 0.0)
-    trainer.boundary = running and Boundary(position, *running, trainer.optimizer.lr)
+    loss_sum, weight_sum = running or (0.0, 0.0)
+    trainer.loss_sum, trainer.weight_sum = loss_sum, weight_sum
+    trainer.boundary = running and Boundary(position, loss_sum, weight_sum, trainer.optimizer.lr)
     trainer.position, trainer.expected_loader, trainer.loader = position, content["loader"], None
     if loader is not None and position is not None:
         loader.position, trainer.position, trainer.loader = position, None, loader
@@ -99,8 +100,12 @@ def described(part: Any) -> dict[str, Any] | None:
     """Class and plain arguments of a schedule or a loss: not to be restored, for it has no state, but to be compared."""
     if part is None:
         return None
-    arguments = {name: value for name, value in vars(part).items() if type(value) in (bool, int, float, str)}
+    arguments = {name: value for name, value in _attributes(part) if type(value) in (bool, int, float, str)}
     return {"class": type(part).__name__, "arguments": arguments}
+
+
+def _attributes(part: Any) -> Iterable[tuple[str, Any]]:
+    return getattr(part, "__dict__", {}).items()
 
 
 def _rates(trainer: Any) -> dict[str, np.ndarray]:

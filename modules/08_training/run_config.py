@@ -1,0 +1,45 @@
+"""What a run was made with, in plain values: to be read later, and compared before it goes on. Supplied with lesson 08.
+
+Trace it, don't write it.
+"""
+
+from __future__ import annotations
+
+import platform
+from typing import Any
+
+import numpy as np
+
+from tinytorch.snapshot import described
+from tinytorch.steps import described_loader
+
+__all__: list[str] = []  # the package hands on none of this
+
+
+def configuration(trainer: Any, train: Any, val: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """Model, optimizer, loss, schedule, loaders and the options of `fit`."""
+    optimizer = trainer.optimizer.state_dict()["settings"]
+    if trainer.scheduler is not None:
+        del optimizer["lr"]  # it changes as the run goes on
+    return {
+        "model": repr(trainer.model),
+        "parameters": {name: [list(p.shape), str(p.dtype)] for name, p in trainer.model.named_parameters()},
+        "optimizer": {"class": type(trainer.optimizer).__name__, **_listed(optimizer)},
+        "loss": {**(described(trainer.loss_fn) or {}), "weight": _listed(getattr(trainer.loss_fn, "weight", None))},
+        "schedule": described(trainer.scheduler),
+        "scheduled_by": trainer.scheduled_by,
+        "grad_clip_norm": trainer.grad_clip_norm,
+        "train": described_loader(train),
+        "val": described_loader(val),
+        **_listed(options),
+        "versions": {"python": platform.python_version(), "numpy": np.__version__},
+    }
+
+
+def _listed(value: Any) -> Any:
+    """The value as JSON gives it back: arrays and tuples are lists."""
+    if isinstance(value, dict):
+        return {name: _listed(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return [_listed(item) for item in value] if isinstance(value, (list, tuple)) else value
