@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
+from tinytorch.grad_mode import no_grad
 from tinytorch.tensor import Tensor
 
 __all__: list[str] = []  # the package hands on none of this
@@ -28,6 +29,19 @@ def evaluation_pass(loader: Any) -> Iterator[Batches]:
     finally:
         if start is not None:
             loader.position = start
+
+
+@contextmanager
+def evaluating(model: Any) -> Iterator[None]:
+    """Eval mode and no recording inside; then each module has its own mode again."""
+    modes = [(module, module.training) for module in model.modules()]
+    model.eval()
+    try:
+        with no_grad():
+            yield
+    finally:
+        for module, mode in modes:
+            module.training = mode
 
 
 class Batches:

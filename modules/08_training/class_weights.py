@@ -23,7 +23,9 @@ def weighing(trainer: Any, class_weights: Any, train: Any) -> Iterator[None]:
         return
     loss = trainer.loss_fn
     if not hasattr(loss, "weight") or not hasattr(loss, "total_weight"):
-        raise TypeError(f"fit: class_weights needs a loss with class weights, such as CrossEntropyLoss, got {loss!r:.80}")
+        raise TypeError(
+            f"fit: class_weights needs a loss with class weights, such as CrossEntropyLoss, got {loss!r:.80}"
+        )
     trainer.loss_fn = copy.copy(loss)
     trainer.loss_fn.weight = balanced(train) if isinstance(class_weights, str) else np.array(class_weights, np.float64)
     try:
@@ -40,11 +42,15 @@ def balanced(loader: Any) -> np.ndarray:
     """
     while hasattr(loader, "loader"):
         loader = loader.loader
-    tensors = getattr(getattr(loader, "dataset", None), "tensors", ())
+    tensors: Any = getattr(getattr(loader, "dataset", None), "tensors", ())
     targets = np.asarray(tensors[1]) if len(tensors) == 2 else np.empty(0)
     if targets.dtype.kind not in "iu" or targets.ndim != 1:
-        raise ValueError("fit: class_weights='balanced' needs a loader over TensorDataset(inputs, classes); pass an array")
+        raise ValueError(
+            "fit: class_weights='balanced' needs a loader over TensorDataset(inputs, classes); pass an array"
+        )
     counts = np.bincount(targets[targets >= 0])
     if not counts.all():
-        raise ValueError(f"fit: class {int(np.argmin(counts))} has no sample to balance; pass class_weights as an array")
+        raise ValueError(
+            f"fit: class {int(np.argmin(counts))} has no sample to balance; pass class_weights as an array"
+        )
     return counts.sum() / (len(counts) * counts)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Sized
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ def fit(
     val: Any,
     options: Options,
     run_dir: Any,
-    resume: bool | str | Path,
+    resume: bool | str | PathLike[str],
     callbacks: Iterable[Callable[..., Any]],
     batch_callback: Callable[..., Any] | None,
     class_weights: Any,
@@ -81,7 +82,7 @@ def fit(
     return run
 
 
-def opened(run_dir: Any, resume: bool | str | Path, config: dict[str, Any]) -> Run:
+def opened(run_dir: Any, resume: bool | str | PathLike[str], config: dict[str, Any]) -> Run:
     """The run to go on with: a new one, the newest with a step checkpoint, or the named one.
 
     Raises FileNotFoundError for a name without a run, ValueError with the keys in which the configurations differ.
@@ -100,14 +101,13 @@ def opened(run_dir: Any, resume: bool | str | Path, config: dict[str, Any]) -> R
     return found
 
 
-def _found(run_dir: Path, resume: bool | str | Path) -> Run | None:
-    if resume is not True:
-        folder = run_dir / resume
-        if not (folder / "config.json").is_file():
-            known = ", ".join(run.name for run in Run.all(run_dir)) or "none"
-            raise FileNotFoundError(f"fit: there is no run {resume} in {run_dir}, only {known}; name one, or resume=True")
-        return Run.open(folder)
-    return next((run for run in reversed(Run.all(run_dir)) if run.step_files()), None)
+def _found(run_dir: Path, resume: bool | str | PathLike[str]) -> Run | None:
+    if isinstance(resume, bool):
+        return next((run for run in reversed(Run.all(run_dir)) if run.step_files()), None)
+    if not (run_dir / resume / "config.json").is_file():
+        known = ", ".join(run.name for run in Run.all(run_dir)) or "none"
+        raise FileNotFoundError(f"fit: there is no run {resume} in {run_dir}, only {known}; name one, or resume=True")
+    return Run.open(run_dir / resume)
 
 
 @dataclass
@@ -126,8 +126,9 @@ class Fit:
 
     def train(self, resume: Any, quiet: bool) -> None:
         """Go on from the run's checkpoint where there is one, then epoch by epoch; a file holds the end."""
-        self.asked_to_stop, self.saved = False, self.trainer.step
+        self.asked_to_stop, self.saved, self.losses = False, self.trainer.step, list[float]()
         notes = self.go_on() if resume and self.ranks.rank == 0 else []
+        self.losses = self.ranks.from_first(self.losses)
         self.ranks.same_start(self.trainer)
         self.watch = Watch(self.trainer, self.ranks, self)
         Run.current = self.run if self.run.folder else Run.current
@@ -145,9 +146,12 @@ class Fit:
             return [f"nothing to resume: run {self.run.name} begins"]
         path, damaged = self.load_newest()
         self.run.rewind(self.trainer.step)
-        self.saved = self.trainer.step
+        self.saved, self.losses = self.trainer.step, self.run.validation_losses()
         notes = [f"{name} is damaged, so an older checkpoint is taken" for name in damaged]
-        return [*notes, f"run {self.run.name} goes on from {path.name}: epoch {self.trainer.epoch}, step {self.trainer.step}"]
+        return [
+            *notes,
+            f"run {self.run.name} goes on from {path.name}: epoch {self.trainer.epoch}, step {self.trainer.step}",
+        ]
 
     def load_newest(self) -> tuple[Path, list[str]]:
         """The newest step checkpoint that is whole, and the names of the newer ones. Raises CheckpointError for none."""
@@ -186,8 +190,8 @@ class Fit:
 
     def ended(self) -> bool:
         """Whether there was a wish to stop, or the validation loss has not fallen for long enough."""
-        patience, losses = self.options.early_stopping, self.validation_losses()
-        if patience is not None and len(losses) - _best(losses) > patience:
+        patience = self.options.early_stopping
+        if patience is not None and len(self.losses) - _best(self.losses) >= patience:
             self.note(f"stopped early: the validation loss has not fallen for {patience} epochs")
             return True
         return self.asked_to_stop
@@ -220,18 +224,15 @@ class Fit:
 
     def keep(self, row: dict[str, Any]) -> None:
         """Note the epoch; save the best, the last, and a step where one is due: who is killed between goes on before."""
-        losses = self.validation_losses()
         self.run.record(row)
         self.run.log(", ".join(f"{name} {value:.6g}" for name, value in row.items() if isinstance(value, (int, float))))
-        if len(self.validation_losses()) == _best(self.validation_losses()) > _best(losses):
-            self.save(self.run.best)
-        self.save(self.run.model_last)
+        if row["val_loss"] is not None:
+            self.losses.append(row["val_loss"])
+            if _best(self.losses) == len(self.losses):
+                self.save("best.ckpt")
+        self.save("model_last.ckpt")
         if self.is_due():
             self.save_step()
-
-    def validation_losses(self) -> list[float]:
-        """One an epoch so far, of this run."""
-        return [row["val_loss"] for row in self.run.rows if row["kind"] == "epoch" and row["val_loss"] is not None]
 
     # What the watch tells
 
@@ -265,24 +266,23 @@ class Fit:
     def save_end(self) -> None:
         """Leave the run where it stands."""
         self.note(f"run {self.run.name} ends at epoch {self.trainer.epoch}, step {self.trainer.step}")
-        self.save(self.run.model_last)
+        self.save("model_last.ckpt")
         self.save_step()
 
     def save_step(self) -> None:
         """Save this step, and keep the newest few."""
         self.saved = self.trainer.step
-        if self.run.folder is not None:
-            self.save(self.run.folder / f"step_{self.trainer.step}.ckpt")
-            self.run.keep_last(self.options.keep_last_n)
+        self.save(f"step_{self.trainer.step}.ckpt")
+        self.run.keep_last(self.options.keep_last_n)
 
-    def save(self, path: Path | None) -> None:
-        """Write a checkpoint, unless the weights are no numbers any more. Raises ValueError then."""
-        if path is None:
+    def save(self, name: str) -> None:
+        """Write a checkpoint into the run's folder, where there is one. Raises ValueError for weights that are NaN."""
+        if self.run.folder is None:
             return
-        name = not_finite(self.trainer.model)
-        if name is not None:
-            raise ValueError(f"step {self.trainer.step} made {name} NaN or infinite; lower the rate, or clip")
-        self.trainer.save_checkpoint(path)
+        broken = not_finite(self.trainer.model)
+        if broken is not None:
+            raise ValueError(f"step {self.trainer.step} made {broken} NaN or infinite; lower the rate, or clip")
+        self.trainer.save_checkpoint(self.run.folder / name)
 
     def note(self, text: str) -> None:
         """Into the log, and onto the screen."""

@@ -11,11 +11,16 @@ from collections.abc import Callable, Iterable
 from os import PathLike
 from typing import Any
 
-from tinytorch.batches import evaluation_pass
+import numpy as np
+
+from tinytorch.batches import evaluating, evaluation_pass
 from tinytorch.checkpoint import read_checkpoint, write_checkpoint
+from tinytorch.fit import Options, fit
+from tinytorch.runs import Run
 from tinytorch.settings import integer
 from tinytorch.snapshot import gather, restore
 from tinytorch.steps import Boundary, boundary, training_pass
+from tinytorch.tensor import Tensor
 
 __all__: list[str] = []  # the package hands on none of this
 
@@ -94,6 +99,52 @@ class TrainingLoop:
         """
         with evaluation_pass(loader) as batches:
             return self.run_evaluation(batches)
+
+    def predict(self, loader: Any) -> tuple[Tensor, Tensor]:
+        """Predictions and targets of all of `loader`, in its order: `(N, ...)` each, in eval mode, without a trace.
+
+        Raises ValueError when batches differ in more than their number of rows.
+        """
+        with evaluation_pass(loader) as batches, evaluating(self.model):
+            pairs = [(self.model(inputs).data, targets.data) for inputs, targets in batches]
+        predictions, targets = (Tensor.wrap(np.concatenate(column)) for column in zip(*pairs))
+        return predictions, targets
+
+    def fit(
+        self,
+        train: Any,
+        val: Any = None,
+        *,
+        epochs: int,
+        run_dir: str | PathLike[str] | None = None,
+        resume: bool | str | PathLike[str] = False,
+        accumulation_steps: int = 1,
+        save_interval: int = 100,
+        keep_last_n: int = 3,
+        early_stopping: int | None = None,
+        callbacks: Iterable[Callable[..., Any]] = (),
+        batch_callback: Callable[..., Any] | None = None,
+        class_weights: Any = None,
+        quiet: bool = False,
+        comm: Any = None,
+    ) -> Run:
+        """Train until `epochs` epochs are counted, evaluate on `val` after each, and return the run.
+
+        With `run_dir`, everything is kept in a new folder there: train.log, metrics.jsonl, config.json, model_last.ckpt,
+        best.ckpt (lowest validation loss), and step_S.ckpt every `save_interval` steps, of which the newest
+        `keep_last_n` stay. `resume=True` goes on with the newest run that has a step checkpoint, a name with that one.
+        Ctrl-C, and SIGTERM on POSIX, end the run at the next step, with a checkpoint; then KeyboardInterrupt or
+        SystemExit is raised. `early_stopping` ends it after so many epochs without a lower validation loss. Callbacks
+        are called with (trainer, row): `callbacks` after each epoch, `batch_callback` after each batch; a true answer
+        ends the run. `class_weights` is an array (C,) or "balanced". With an MPI communicator as `comm`, each process
+        trains on its rows of every window, and the first keeps the run.
+
+        Raises ValueError that names batch and parameter when a loss or gradient is not finite, the last good checkpoint
+        being left; ValueError for a run of another configuration, FileNotFoundError for a run that isn't there.
+        """
+        options = Options(epochs, accumulation_steps, save_interval, keep_last_n, early_stopping)
+        extras = callbacks, batch_callback, class_weights, quiet, comm
+        return fit(self, train, val, options, run_dir, resume, *extras)
 
     def save_checkpoint(self, path: str | PathLike[str], extra: dict[str, int | str] | None = None) -> None:
         """Write the run to `path`, whole or not at all; `extra` holds integers and text of your own.

@@ -26,7 +26,7 @@ class Watch:
 
     def begin_epoch(self) -> None:
         """Forget the time since the last step: it went into an evaluation or a file."""
-        self.rows, self.norm, self.began = 0, 0.0, time.perf_counter()
+        self.rows, self.seen, self.norm, self.began = 0, 0, 0.0, time.perf_counter()
         last = self.trainer.boundary
         self.sums = (last.loss_sum, last.weight_sum) if last else (0.0, 0.0)
 
@@ -58,6 +58,7 @@ class Watch:
         trainer, now, sums = self.trainer, time.perf_counter(), (self.trainer.loss_sum, self.trainer.weight_sum)
         loss, weight = (after - before for after, before in zip(sums, self.sums))
         speed = self.rows / max(now - self.began, 1e-9)
+        self.seen += self.rows
         self.rows, self.began, self.sums = 0, now, sums
         row = {"kind": "step", "step": trainer.step, "epoch": trainer.epoch + 1, "loss": loss / weight}
         self.run.after_step({**row, "lr": trainer.optimizer.lr, "grad_norm": self.norm, "samples_per_second": speed})
