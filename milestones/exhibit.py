@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -52,9 +53,25 @@ def _seed(text: str) -> int:
     return int(text)
 
 
+def rank() -> int:
+    """Which process of several this is, where mpirun started them (MPICH's name for it, then Open MPI's); else 0."""
+    return int(os.environ.get("PMI_RANK") or os.environ.get("OMPI_COMM_WORLD_RANK") or 0)
+
+
+def world() -> Any:
+    """The MPI communicator of all processes that mpirun started; None where it started none."""
+    if not {"PMI_RANK", "OMPI_COMM_WORLD_RANK"} & set(os.environ):
+        return None
+    from mpi4py import MPI
+
+    return MPI.COMM_WORLD
+
+
 def report(title: str, rows: list[Row], pictures: list[str], chosen: argparse.Namespace) -> int:
-    """Print the figures; return the exit code, 1 when one of them misses its pass line."""
+    """Print the figures, of several processes the first; return the exit code, 1 when one misses its pass line."""
     passed = all(row.passed is not False for row in rows)
+    if rank() > 0:
+        return 0 if passed else 1
     seconds = round(time.perf_counter() - STARTED, 2)
     if chosen.json:
         figures = [{**row._asdict(), "measured": _finite(row.measured)} for row in rows]
@@ -90,10 +107,11 @@ def canvas(columns: int, caption: str, **sizes: Any) -> tuple[Any, Any]:
 
 
 def save(figure: Any, name: str) -> str:
-    """Write plots/NAME.png and return its path."""
+    """Write plots/NAME.png, of several processes the first, and return its path."""
     path = Path("plots") / f"{name}.png"
     path.parent.mkdir(exist_ok=True)
-    figure.savefig(path, dpi=110)
+    if rank() == 0:
+        figure.savefig(path, dpi=110)
     return path.as_posix()
 
 

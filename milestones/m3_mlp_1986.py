@@ -15,7 +15,7 @@ import sys
 import numpy as np
 from audit import gradient_row, history_row, step_row
 from digits import load_digits, split_by_writer, stratified_split
-from exhibit import BLUE, ORANGE, Row, canvas, judge, options, percent, regions, report, save, squares
+from exhibit import BLUE, ORANGE, Row, canvas, judge, options, percent, regions, report, save, squares, world
 from tinytorch.activations import Softmax, Tanh
 from tinytorch.dataloader import DataLoader, TensorDataset
 from tinytorch.layers import Linear, Sequential
@@ -53,9 +53,7 @@ def learn_digits(train: TensorDataset, held_out: TensorDataset, seed: int) -> tu
     optimizer = SGD(model.parameters(), lr=RATE, momentum=MOMENTUM)
     trainer = Trainer(model, optimizer, CrossEntropyLoss(), CosineSchedule(RATE, 0.0, EPOCHS), grad_clip_norm=CLIP)
     loader = DataLoader(train, batch_size=BATCH, shuffle=True, seed=seed)  # the rows lie sorted by digit
-    for _ in range(EPOCHS):
-        trainer.train_epoch(loader)
-        trainer.evaluate(DataLoader(held_out, batch_size=100))
+    trainer.fit(loader, DataLoader(held_out, batch_size=100), epochs=EPOCHS, quiet=True, comm=world())
     return model, trainer
 
 
