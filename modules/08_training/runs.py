@@ -147,7 +147,7 @@ class Run:
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """All rows, oldest first. A saved run's are read from the file each time: 10,000 steps would take 6 MB."""
+        """All rows, oldest first. A saved run's are read from the file each time: 10,000 steps would take 4 MB."""
         return list(self._kept) if self.folder is None else [row for _, row in self._lines()]
 
     def validation_losses(self) -> list[float]:
@@ -269,7 +269,7 @@ def _named(run: Run | str | os.PathLike[str], run_dir: str | os.PathLike[str] | 
     if isinstance(run, Run):
         return run
     inside = Path(run_dir or "runs", run)
-    return Run.open(inside if inside.exists() else run)
+    return Run.open(run if Path(run).exists() and not inside.exists() else inside)
 
 
 def _newest(run_dir: str | os.PathLike[str] | None, name: str) -> Run:
