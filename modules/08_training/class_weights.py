@@ -26,12 +26,25 @@ def weighing(trainer: Any, class_weights: Any, train: Any) -> Iterator[None]:
         raise TypeError(
             f"fit: class_weights needs a loss with class weights, such as CrossEntropyLoss, got {loss!r:.80}"
         )
+    weight = (
+        balanced(train) if isinstance(class_weights, str) and class_weights == "balanced" else _array(class_weights)
+    )
     trainer.loss_fn = copy.copy(loss)
-    trainer.loss_fn.weight = balanced(train) if isinstance(class_weights, str) else np.array(class_weights, np.float64)
+    trainer.loss_fn.weight = weight
     try:
         yield
     finally:
         trainer.loss_fn = loss
+
+
+def _array(class_weights: Any) -> np.ndarray:
+    try:
+        weight = np.array(class_weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        weight = np.empty(0)
+    if weight.ndim != 1 or not weight.size or not np.isfinite(weight).all() or not (weight >= 0).all():
+        raise ValueError(f'fit: class_weights must be "balanced" or numbers (C,) from 0 up, got {class_weights!r:.80}')
+    return weight
 
 
 def balanced(loader: Any) -> np.ndarray:

@@ -76,6 +76,7 @@ def fit(
         told = {**asdict(options), "class_weights": class_weights, "ranks": ranks.size}
         config = configuration(trainer, train, val, told)
         run = opened(run_dir, resume, config) if ranks.rank == 0 else Run.unsaved(config)
+        inside.enter_context(run)
         inside.enter_context(run.locked())
         interrupts = inside.enter_context(Interrupts())
         Fit(trainer, train, val, options, run, ranks, interrupts, tuple(callbacks), batch_callback).train(resume, quiet)

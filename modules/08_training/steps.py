@@ -17,7 +17,7 @@ from tinytorch.checkpoint import CheckpointError
 __all__: list[str] = []  # the package hands on none of this
 
 
-LOADER = ("batches", "batch_size", "shuffle", "drop_last", "seed")  # by which the batches of two loaders are compared
+LOADER = ("batch_size", "shuffle", "drop_last", "seed", "batches")  # by which the batches of two loaders are compared
 
 
 class Boundary(NamedTuple):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 from tito.course import Course
 from tito.dev.export import reference
 
-sys.path.insert(0, str(reference(Course.find())))
+sys.path[:0] = [str(reference(Course.find())), str(Path(__file__).parent)]
