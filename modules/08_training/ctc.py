@@ -60,7 +60,7 @@ class CTCLoss:
             return losses
         if self.reduction == "sum":
             return losses.sum()
-        return (losses / np.maximum(label_counts, 1).reshape(losses.shape).astype(losses.dtype)).mean()
+        return (losses / np.maximum(label_counts, 1).reshape(losses.shape)).mean()
 
 
 class PathLoss(Operation):
@@ -100,7 +100,7 @@ class PathLoss(Operation):
 
     def emissions(self, log_probs: np.ndarray) -> np.ndarray:
         """What each state costs in each frame; nothing can be at the start any more. `(T, N, C) -> (T, N, L)`"""
-        costs = np.take_along_axis(log_probs.astype(np.float64), self.states[None], axis=2)
+        costs = np.take_along_axis(log_probs, self.states[None], axis=2)
         costs[:, :, 0] = -np.inf
         return costs
 

@@ -32,11 +32,11 @@ class WeightedBCEWithLogitsLoss(BCEWithLogitsLoss):
     def __call__(self, prediction: Tensor, targets: Any) -> Tensor:
         """Weigh the two halves of the loss, of which neither is negative, so that nothing cancels."""
         require_same_shape("WeightedBCEWithLogitsLoss", prediction, targets)
-        weight = _fitting("weight", self.weight, prediction)
-        pos_weight = _fitting("pos_weight", self.pos_weight, prediction)
+        _require_fit("weight", self.weight, prediction)
+        _require_fit("pos_weight", self.pos_weight, prediction)
         y = np.asarray(targets).astype(prediction.dtype)
         softplus = LogisticLoss(np.zeros((), prediction.dtype))  # log(1 + exp(z)), so -log(s) is that of -z
-        return ((softplus(-prediction) * (pos_weight * y) + softplus(prediction) * (1 - y)) * weight).mean()
+        return ((softplus(-prediction) * (self.pos_weight * y) + softplus(prediction) * (1 - y)) * self.weight).mean()
 
 
 def _weights(name: str, value: Any) -> np.ndarray:
@@ -49,11 +49,12 @@ def _weights(name: str, value: Any) -> np.ndarray:
     return array.astype(np.float64)
 
 
-def _fitting(name: str, weights: np.ndarray, prediction: Tensor) -> np.ndarray:
-    """The weights in the prediction's dtype. Raises ValueError unless they broadcast to its shape."""
+def _require_fit(name: str, weights: np.ndarray, prediction: Tensor) -> None:
+    """Raise ValueError unless the weights broadcast to the prediction's shape."""
     try:
         np.broadcast_to(weights, prediction.shape)
     except ValueError as error:
         shapes = f"{name} {weights.shape}, prediction {prediction.shape}"
-        raise ValueError(f"WeightedBCEWithLogitsLoss: {shapes}: one must broadcast to the other; reshape it") from error
-    return weights.astype(prediction.dtype)
+        raise ValueError(
+            f"WeightedBCEWithLogitsLoss: {shapes}: the weight must broadcast to the prediction; reshape it"
+        ) from error

@@ -58,7 +58,7 @@ def test_the_generators_are_seeded_as_they_seed_themselves() -> None:
 
 
 def test_seeds_that_end_in_the_same_words_or_differ_in_one_are_apart() -> None:
-    seeds = [5, 2**32 - 1, 2**32, 2**32 + 5, 2**64 + 5, 5 * 2**32, 5 * 2**32 + 5, 2**200]
+    seeds = [5, 2**32 - 1, 2**32, 2**32 + 5, 2**64 + 5, 5 * 2**32, 5 * 2**32 + 5, 2**200, 2**200 + 2**32]
     assert len({numbers(seed)[1] for seed in seeds}) == len(seeds)
     set_seed(3 * 2**32 + 5)
     words = np.random.random(3).tolist()

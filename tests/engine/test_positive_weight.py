@@ -51,6 +51,12 @@ def test_a_weight_is_a_repetition(n: int, times: int, seed: int) -> None:
         assert got == pytest.approx(want if repeats.sum() else 0, rel=1e-12)
 
 
+def test_a_soft_target_lies_between_no_and_yes() -> None:
+    z, loss_fn = Tensor([-2.0, 0.0, 3.0], "float64"), WeightedBCEWithLogitsLoss([1, 2, 3], pos_weight=[4, 5, 6])
+    no, yes, soft = (loss_fn(z, np.full(3, y)).item() for y in (0, 1, 0.25))
+    assert soft == pytest.approx(0.75 * no + 0.25 * yes, rel=1e-12)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_far_logits(dtype: str) -> None:
     """The wrong side costs its distance and pulls with its weight; the right side costs exp(-|z|), to the last."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tinytorch import (
     SGD,
     Adam,
+    CheckpointError,
     ConstantLR,
     CosineLR,
     CosineSchedule,
@@ -23,6 +25,7 @@ from tinytorch import (
     Schedule,
     StepLR,
     Tensor,
+    Trainer,
     WarmupCosineLR,
     WarmupLR,
 )
@@ -154,6 +157,23 @@ def test_a_resumed_run_needs_no_state_of_its_schedule(stops: list[int]) -> None:
 
 def test_apply_sets_the_rate_of_the_coming_step() -> None:
     assert trained([])[1] == [WarmupCosineLR(0.1, 3, 9, 0.01).lr_at(step) for step in range(10)]
+
+
+def test_a_trainer_follows_it_and_a_checkpoint_knows_it(tmp_path: Path) -> None:
+    def build(total_steps: int) -> Trainer:
+        model = Linear(3, 1, rng=Generator(0))
+        return Trainer(model, SGD(model.parameters(), lr=9), MSELoss(), CosineLR(0.5, total_steps))
+
+    batch, rates = (Tensor(np.ones((2, 3))), Tensor(np.ones((2, 1)))), []
+    trainer = build(4)
+    for _ in range(3):
+        trainer.train_epoch([batch])
+        rates.append(trainer.optimizer.lr)
+    assert rates == [CosineLR(0.5, 4).lr_at(step) for step in range(3)]
+    trainer.save_checkpoint(tmp_path / "a")
+    build(4).load_checkpoint(tmp_path / "a")
+    with pytest.raises(CheckpointError, match="schedule"):
+        build(5).load_checkpoint(tmp_path / "a")
 
 
 REFUSED: dict[str, tuple[type[Exception], str, Callable[[], Any]]] = {

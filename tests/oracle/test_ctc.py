@@ -43,7 +43,7 @@ def both(
 
 
 @given(case=cases(), reduction=REDUCTIONS, zero=st.booleans(), joined=st.booleans())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_losses_and_gradients(case: Any, reduction: str, zero: bool, joined: bool) -> None:
     logits, targets, lengths, counts, blank = case
     if joined:
