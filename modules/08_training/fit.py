@@ -147,7 +147,7 @@ class Fit:
             return [f"nothing to resume: run {self.run.name} begins"]
         path, damaged = self.load_newest()
         self.run.rewind(self.trainer.step)
-        self.saved, self.losses = self.trainer.step, self.run.validation_losses()
+        self.saved, self.losses = self.trainer.step, _validation_losses(self.run)
         notes = [f"{name} is damaged, so an older checkpoint is taken" for name in damaged]
         return [
             *notes,
@@ -289,6 +289,12 @@ class Fit:
         """Into the log, and onto the screen."""
         self.run.log(text)
         self.shown.note(text)
+
+
+def _validation_losses(run: Run) -> list[float]:
+    """The validation loss of each epoch that had one; NaN is kept as null."""
+    losses = [row["val_loss"] for row in run.rows if row["kind"] == "epoch" and "val_loss" in row]
+    return [math.nan if loss is None else float(loss) for loss in losses]
 
 
 def _best(losses: list[float]) -> int:

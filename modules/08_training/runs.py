@@ -150,11 +150,6 @@ class Run:
         """All rows, oldest first. A saved run's are read from the file each time: 10,000 steps would take 4 MB."""
         return list(self._kept) if self.folder is None else [row for _, row in self._lines()]
 
-    def validation_losses(self) -> list[float]:
-        """The validation loss of each epoch that had one, NaN for null."""
-        losses = [row["val_loss"] for row in self.rows if row.get("kind") == "epoch" and "val_loss" in row]
-        return [math.nan if loss is None else float(loss) for loss in losses]
-
     def rewind(self, step: int) -> None:
         """Drop the rows of steps after `step`, and lines that are no row, such as one cut by a kill."""
         self._kept = [row for row in self._kept if row["step"] <= step]
