@@ -1,4 +1,4 @@
-"""A training run in which everything that a checkpoint must hold matters; run as a program it trains, and can be killed.
+"""A training run in which all that a checkpoint must hold matters; run as a program it trains, and can be killed.
 
 python runs_of.py RUN_DIR [--epochs N] [--resume] [--save-interval N] [--slow SECONDS]
 """
@@ -20,9 +20,19 @@ ACCUMULATION = 4  # of six batches: every other window is short
 
 
 def build(seed: int = 3, samples: int = 22, **settings: Any) -> tuple[Any, Any, Any]:
-    """Trainer, training and validation loader: two dropouts, shuffle, Adam, warm-up, clipping, a ragged last window."""
+    """Trainer, training and validation loader: two dropouts, shuffle, Adam, warm-up, clipping, a short last window."""
     from tinytorch import (
-        Adam, CrossEntropyLoss, DataLoader, Dropout, Generator, Linear, ReLU, Sequential, Tensor, TensorDataset, Trainer,
+        Adam,
+        CrossEntropyLoss,
+        DataLoader,
+        Dropout,
+        Generator,
+        Linear,
+        ReLU,
+        Sequential,
+        Tensor,
+        TensorDataset,
+        Trainer,
         WarmupCosineLR,
     )  # fmt: skip
 
