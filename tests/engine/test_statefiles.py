@@ -373,6 +373,11 @@ HOSTILE_NPZ: dict[str, tuple[bytes, str]] = {
     "header of signs": (zipped(("a.npy", npy("-" * 9000 + "1"))), "corrupt"),
     "header is a program": (zipped(("a.npy", described("__import__('os').mkdir('canary')", "(2,)"))), "refused"),
     "header past the end": (zipped(("a.npy", GOOD[:8] + b"\xff\xff" + GOOD[10:])), "corrupt"),
+    "header goes on": (
+        zipped(("a.npy", npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), } + {}"))),
+        "corrupt",
+    ),
+    "another magic": (zipped(("a.npy", b"\x93NUMPX" + GOOD[6:])), "corrupt"),
     "half a header": (zipped(("a.npy", GOOD[:9])), "corrupt"),
     "empty member": (zipped(("a.npy", b"")), "corrupt"),
     "cut member": (zipped(("a.npy", GOOD[:-1])), "corrupt"),
@@ -461,7 +466,7 @@ def test_a_folder_or_device(tmp_path: Path, kind: str) -> None:
     if sys.platform != "win32":
         os.mkfifo(tmp_path / "pipe")
         os.symlink("/dev/zero", tmp_path / "endless")
-        paths += [tmp_path / "pipe", tmp_path / "endless", Path("/dev/null")]
+        paths += [Path("/dev/null"), tmp_path / "endless", tmp_path / "pipe"]  # first the one that has an end
     for path in paths:
         with pytest.raises(CheckpointError, match="regular") as caught:
             LOAD[kind](path)

@@ -157,6 +157,19 @@ def test_compressed_members_are_refused(tmp_path: Path) -> None:
     require_refused(tmp_path, stream.getvalue())
 
 
+@pytest.mark.parametrize("count", [2, 100])
+def test_a_count_that_lies_is_refused(tmp_path: Path, count: int) -> None:
+    stream, plain = io.BytesIO(), zipfile.ZipFile(io.BytesIO(saved({"a": torch.ones(3)})))
+    with zipfile.ZipFile(stream, "w") as archive:
+        for member in plain.infolist():
+            data = plain.read(member)
+            if member.filename.endswith("data.pkl"):
+                assert data.count(b"K\x03") == 2  # the storage's numbers, the tensor's
+                data = data.replace(b"K\x03", bytes([ord("K"), count]))
+            archive.writestr(member.filename, data)
+    require_refused(tmp_path, stream.getvalue())
+
+
 def test_the_format_before_1_6(tmp_path: Path) -> None:
     require_refused(tmp_path, saved({"a": torch.ones(1)}, _use_new_zipfile_serialization=False), "corrupt")
 
