@@ -66,7 +66,8 @@ class Run:
     def create(cls, run_dir: str | os.PathLike[str], config: dict[str, Any]) -> Run:
         """A new folder in `run_dir`, named by the local clock, with `config` and the next free number in config.json.
 
-        Raises TypeError or ValueError, before anything is made, when `config` is no dict of plain JSON values.
+        Raises TypeError or ValueError, before anything is made, when `config` is no dict of plain JSON values;
+        RuntimeError when another process keeps `run_dir` locked for a minute.
         """
         config, root = _plain(config), Path(run_dir).absolute()
         root.mkdir(parents=True, exist_ok=True)
@@ -97,7 +98,8 @@ class Run:
     @classmethod
     def all(cls, run_dir: str | os.PathLike[str]) -> list[Run]:
         """The runs in `run_dir`, oldest first by number. A folder without a readable config.json is no run."""
-        runs = [run for folder in _folders(Path(run_dir)) if (run := _opened(folder)) is not None]
+        entries = Path(run_dir).iterdir() if Path(run_dir).is_dir() else ()
+        runs = [run for entry in entries if (run := _opened(entry)) is not None]
         return sorted(runs, key=lambda run: (run.number, run.name))
 
     def __repr__(self) -> str:
@@ -283,14 +285,6 @@ def _newest(run_dir: str | os.PathLike[str] | None, name: str) -> Run:
 # Folders and locks
 
 
-def _folders(root: Path) -> list[Path]:
-    """The folders in `root`; a link is none."""
-    if not root.is_dir():
-        return []
-    with os.scandir(root) as entries:
-        return [root / entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
-
-
 def _opened(folder: Path) -> Run | None:
     try:
         return Run.open(folder)
@@ -375,7 +369,7 @@ def _plain(config: dict[str, Any]) -> dict[str, Any]:
 def _object(data: bytes) -> dict[str, Any] | None:
     """The JSON object in `data`; None for anything else."""
     try:
-        value = json.loads(data.decode("utf-8"), parse_constant=lambda name: None)
+        value = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):  # no JSON or UTF-8, a number of 5,000 digits, or nested 1,000 deep
         return None
     return value if isinstance(value, dict) else None

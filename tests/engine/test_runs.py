@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -114,6 +115,12 @@ def test_the_newest_run_has_the_largest_number_though_the_clock_went_back(tmp_pa
 def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
     made = [Run.create(tmp_path, {}).number for _ in range(12)]
     assert made == [run.number for run in Run.all(tmp_path)] == list(range(1, 13))
+
+
+def test_a_number_that_is_in_use_is_not_given_again(tmp_path: Path) -> None:
+    first, _ = Run.create(tmp_path, {}), Run.create(tmp_path, {})
+    shutil.rmtree(tmp_path / first.name)
+    assert Run.create(tmp_path, {}).number == 3
 
 
 @pytest.mark.parametrize(
@@ -587,7 +594,7 @@ ROWS: dict[str, list[dict[str, Any]]] = {
 
 @pytest.mark.parametrize("name", ROWS)
 def test_few_and_odd_rows_are_drawn(tmp_path: Path, name: str) -> None:
-    run_plot.draw_run(ROWS[name], tmp_path / "a.png", "run $1, a$_{\\frac")  # the name of a folder is no formula
+    run_plot.draw_run(ROWS[name], tmp_path / "a.png", "run 1, $_{\\frac$")  # the name of a folder is no formula
     assert min(size_of(tmp_path / "a.png")) > 300
 
 
