@@ -141,7 +141,7 @@ class SampledLoader(DataLoader):
 
         Raises TypeError when it is not of integers, ValueError for another length or a number outside the dataset.
         """
-        order = np.array(self._sampler.order(epoch))
+        order = np.asarray(self._sampler.order(epoch))
         if order.shape != (len(self._sampler),):
             wanted = f"({len(self._sampler)},)"
             raise ValueError(f"SampledLoader: the order of epoch {epoch} has shape {order.shape}, its sampler {wanted}")
