@@ -1,7 +1,7 @@
 """Shows what a step keeps for backward, and lets go of it at the step's end. Supplied with lesson 08.
 
-Trace it, don't write it: begin at `activation_scope`, then `Scope.live`. Nothing in the engine knows of it: tensors are
-found where Python's garbage collector lists them, and what they keep is read off their operations.
+Trace it, don't write it: begin at `activation_scope`, then `Scope.live`. Nothing in the engine knows of it: tensors and
+operations are found where Python's garbage collector lists them.
 
 There is no pool that hands a step's buffers to the next one. Measured, it gained nothing, since NumPy and the system's
 allocator hand freed memory on by themselves; and a layer used twice in one step would write over what backward needs.
@@ -17,7 +17,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from tinytorch.tensor import Tensor
+from tinytorch.tensor import Operation, Tensor
 
 __all__ = ["activation_scope"]
 
@@ -56,7 +56,7 @@ class Scope:
     """
 
     def __init__(self) -> None:
-        self.before: WeakSet[Any] = WeakSet(tensor.operation for tensor in recorded())
+        self.before: WeakSet[Any] = WeakSet(recorded()[1])
         self.open = True
         self.rows: list[Row] = []  # of the largest look
         self.peak = 0
@@ -69,28 +69,30 @@ class Scope:
         the first. Not counted: parameters and whatever else was there before and requires a gradient, gradients, and
         what `no_grad` kept from being recorded.
         """
-        return self.look(self.tensors()) if self.open else []
+        return self.look(*self.inside()) if self.open else []
 
     def close(self) -> None:
         """Look a last time, then free what was recorded inside."""
-        tensors = self.tensors()
-        self.look(tensors)
+        tensors, operations = self.inside()
+        self.look(tensors, operations)
         self.open = False
-        for tensor in tensors:
-            tensor.operation.release()
+        for operation in operations:
+            operation.release()
         for tensor in tensors:
             tensor.operation, tensor.requires_grad = None, False
 
-    def tensors(self) -> list[Any]:
-        """The tensors recorded since the scope began."""
-        return [tensor for tensor in recorded() if tensor.operation not in self.before]
+    def inside(self) -> tuple[list[Any], list[Any]]:
+        """Tensors and operations recorded since the scope began."""
+        tensors, operations = recorded()
+        new = [operation for operation in operations if operation not in self.before]
+        return [tensor for tensor in tensors if tensor.operation not in self.before], new
 
-    def look(self, tensors: list[Any]) -> list[Row]:
-        """The rows of these tensors, kept if they are the most so far."""
-        operations = {tensor.operation for tensor in tensors if tensor.operation.inputs}
-        inputs = [tensor for operation in operations for tensor in operation.inputs if tensor.requires_grad]
+    def look(self, tensors: list[Any], operations: list[Any]) -> list[Row]:
+        """The rows of these, kept if they are the most so far."""
+        graph = sorted((each for each in operations if each.inputs), key=lambda operation: operation.number)
+        inputs = [tensor for operation in graph for tensor in operation.inputs if tensor.requires_grad]
         outside = [tensor.data for tensor in inputs if tensor.operation is None or tensor.operation in self.before]
-        rows = tabulate(kept(tensors, sorted(operations, key=lambda operation: operation.number)), outside)
+        rows = tabulate(kept(graph, tensors), outside)
         if total(rows).bytes > self.peak:
             self.rows, self.peak = rows, total(rows).bytes
         return rows
@@ -104,14 +106,19 @@ class Scope:
         return "\n".join([f"{'kept for backward':<24}{'arrays':>8}{'bytes':>16}", *lines])
 
 
-def recorded() -> list[Any]:
-    """Every tensor in memory that a recorded operation made; works with the garbage collector off as well."""
+def recorded() -> tuple[list[Any], set[Any]]:
+    """Every tensor in memory that an operation made and recorded, and all such operations, freed ones included.
+
+    Works with the garbage collector off as well.
+    """
     # type() and no isinstance(): that asks for __class__, which some objects answer by running code of their own
-    found = [thing for thing in gc.get_objects() if issubclass(type(thing), Tensor)]
-    return [tensor for tensor in found if tensor.operation is not None]
+    found = [thing for thing in gc.get_objects() if issubclass(type(thing), (Tensor, Operation))]
+    tensors = [thing for thing in found if isinstance(thing, Tensor) and thing.operation is not None]
+    operations = {thing for thing in found if isinstance(thing, Operation) and thing.inputs}
+    return tensors, operations.union(tensor.operation for tensor in tensors)
 
 
-def kept(tensors: list[Any], operations: list[Any]) -> Iterator[tuple[str, np.ndarray]]:
+def kept(operations: list[Any], tensors: list[Any]) -> Iterator[tuple[str, np.ndarray]]:
     """All arrays that the operations, in this order, and then the tensors hold on to, each with the name of its row."""
     for operation in operations:
         for value in vars(operation).values():
