@@ -13,6 +13,7 @@ import sys
 from pickle import (
     ADDITEMS,
     APPEND,
+    APPENDS,
     BINBYTES,
     BINBYTES8,
     BINGET,
@@ -190,6 +191,10 @@ PICKLES: dict[str, tuple[str, bytes]] = {
     ),
     "too many marks": ("fails", program(MARK * MANY)),
     "too many lists": ("reads", program(EMPTY_LIST * MANY)),
+    "too many lists, as a checkpoint would hold them": (
+        "reads",
+        program(EMPTY_DICT, A, EMPTY_LIST, (MARK + EMPTY_LIST * 1000 + APPENDS) * 1000, SETITEM),
+    ),
     "too many numbers": ("reads", program(ZERO * MANY)),
     # Sizes that lie
     "2 GiB of bytes": ("fails", program(BINBYTES, b"\xff\xff\xff\x7f", b"abc")),
