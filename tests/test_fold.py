@@ -300,6 +300,10 @@ def test_a_supplied_module_that_imports_its_own_lesson_is_handed_on_by_the_packa
     assert "from tinytorch.twice import twice" in texts["__init__.py"] and '"twice"' in texts["__init__.py"]
 
 
+def test_while_the_lesson_is_not_there_yet_nor_is_what_builds_on_it() -> None:
+    assert "twice" not in fold([TENSOR, lesson("later", twice=ABOVE)])["__init__.py"]
+
+
 def test_a_lesson_that_uses_such_a_module_is_a_circle() -> None:
     with pytest.raises(UserError, match=r"later.py -> twice.py -> later.py"):
         fold([TENSOR, lesson("later", "from tinytorch.twice import twice", "def g():\n    return twice", twice=ABOVE)])

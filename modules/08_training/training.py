@@ -26,6 +26,7 @@ from tinytorch.losses import CrossEntropyLoss, MSELoss
 from tinytorch.loop import TrainingLoop
 from tinytorch.optimizers import SGD, Adam, Optimizer
 from tinytorch.parts import give_streams, require_parts
+from tinytorch.scope import activation_scope
 from tinytorch.settings import integer, setting
 from tinytorch.snapshot import gather
 from tinytorch.tensor import Tensor
@@ -978,8 +979,8 @@ for _ in range(12):
 # ## Stop and go on
 #
 # A checkpoint must hold everything that the next step depends on: weights, the optimizer's memory, counts, the streams
-# of dropout, the place in the data. Supplied: `gather` and `restore` stand in snapshot.py, the file's format in
-# checkpoint.py. Trace what is gathered, and what is compared before anything changes.
+# of dropout, the place in the data. Supplied: `trainer.save_checkpoint(path)` and `load_checkpoint`. Trace what is gathered
+# and what is compared before anything changes in snapshot.py, and the file's format in checkpoint.py.
 
 # %%
 list(gather(trainer))
@@ -1011,6 +1012,34 @@ resumed.train_epoch(loader), resumed.train_epoch(loader)
 
 # %% [markdown]
 # Every bit of every weight is the same. Without Adam's moments, or the place in the data, it would not be.
+#
+# ## A run to leave alone
+#
+# Supplied: `trainer.fit` trains for many epochs and keeps a folder: log, metrics, checkpoints. Trace it from fit.py: none
+# of your methods changes for it. steps.py stands before and after your `_optimizer_update`, where the run is whole; only
+# there a checkpoint is written. Here a callback ends the run in the middle of an epoch:
+
+# %%
+stopped, loader = build(seed=1, epochs=4)
+options = {"epochs": 4, "run_dir": folder.name, "save_interval": 10, "quiet": True}
+run = stopped.fit(loader, held_out, batch_callback=lambda trainer, row: trainer.step == 30, **options)
+stopped.epoch, stopped.step, sorted(file.name for file in run.folder.glob("*.ckpt"))
+
+# %%
+resumed, loader = build(seed=1, epochs=4)
+run = resumed.fit(loader, held_out, resume=True, **options)
+[bool((a.data == b.data).all()) for a, b in zip(straight.model.parameters(), resumed.model.parameters())]
+
+# %% [markdown]
+# It stopped after 31 steps, within the third epoch, and went on from there. Killed instead, it would go on from step 30.
+# A line for each step and epoch stands in metrics.jsonl, of which these are parts:
+
+# %%
+[{name: row[name] for name in ("kind", "epoch", "step", "lr")} for row in run.rows[-2:]]
+
+# %% [markdown]
+# A schedule may also go by the step, as `WarmupCosineLR` does: `lr_at(step)` is a pure function, so a resumed run needs
+# nothing of it. `history["step_learning_rates"]` has every step's rate.
 
 # %% [markdown]
 # ## Break it on purpose
@@ -1062,6 +1091,38 @@ folder.cleanup()
 
 # %% [markdown]
 # Names, history and streams are less than a thousand bytes. Under SGD without momentum the file would be a third.
+#
+# Then memory while training. Held after backward, in multiples of the weights' bytes, measured and estimated:
+
+# %%
+def held(optimizer: type[Optimizer], **settings: Any) -> float:
+    tracemalloc.start()
+    model = Sequential(Linear(784, 512, rng=Generator(0)), ReLU(), Linear(512, 10, rng=Generator(1)))
+    trainer = Trainer(model, optimizer(model.parameters(), lr=0.01, **settings), CrossEntropyLoss())
+    batch = Tensor(np.ones((8, 784))), Tensor(np.zeros(8, dtype=np.int64))
+    trainer.train_epoch([batch])
+    trainer.train_batch(*batch)
+    now, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return now / sum(parameter.nbytes for parameter in model.parameters())
+
+
+held(SGD)  # a first call also fills Python's own caches
+for name, measured, parts in (
+    ("SGD", held(SGD), ["weights", "gradients"]),
+    ("momentum", held(SGD, momentum=0.9), ["weights", "gradients", "velocity"]),
+    ("Adam", held(Adam), ["weights", "gradients", "mean", "mean square"]),
+):
+    print(f"{name:9} measured {measured:.2f}, estimated {len(parts)}: {', '.join(parts)}")
+
+# %% [markdown]
+# On top come the activations, which grow with the batch. `activation_scope` shows what a step keeps for backward, and
+# frees it at its end:
+
+# %%
+with activation_scope() as scope:
+    loss = trainer.judge(Tensor(np.ones((64, 784))), Tensor(np.zeros(64, dtype=np.int64)))[1]
+    print(scope)
 
 # %% [markdown]
 # Then the size of a batch. An epoch over the same 256 points, in milliseconds:
@@ -1124,8 +1185,8 @@ most_in_use(1024), most_in_use(128), 1024 * 512 * 4 / 2**20
 # A Trainer that weighs its samples, clips, follows a schedule, evaluates without a trace and resumes to the bit. It costs
 # a walk back for each batch, and a file of three times the weights. Not built, and why:
 #
-# - several processes or devices: adding gradients over machines is this window again, with a network in between
-# - early stopping, logging, progress: they read `history` and belong into your script
+# - a way for several processes to share one window: it is this window again, with a network in between, so parallel.py
+#   does it without a line of yours (`fit(..., comm=...)`)
 # - half precision: it needs its loss scaled, and NumPy computes it slowly
 #
 # That was the last lesson. From the array to the file, you wrote or traced all that trained above. Next, the milestones.

@@ -68,7 +68,8 @@ def _gap(before: Part | None, part: Part) -> int:
 
 def _init_text(files: Sequence[File]) -> str:
     own = [[Import(f"{PACKAGE}.{file.name}", name) for name in file.public()] for file in files]
-    chosen = [item for file, items in zip(files, own) for item in [*items, *file.above]]
+    above = [file.above if file.parts else [] for file in files]  # while a lesson is tested, its file is not there yet
+    chosen = [item for pair in zip(own, above) for items in pair for item in items]
     lines = [f'"""{INIT_TITLE}"""', *imports.write(chosen), "", *_listed([item.bound for item in chosen])]
     return "\n".join(lines) + "\n"
 
