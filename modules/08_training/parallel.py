@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import sys
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -76,10 +76,10 @@ class Ranks(Alone):
         return 1
 
     def shares(self, trainer: Any, batches: Iterable[Any], accumulation_steps: int) -> Iterator[Any]:
-        """This rank's rows of every window. Where there are none, the step is made here, with nothing added to it."""
-        source = iter(batches)
+        """This rank's rows of every window. Where none counts, the step is made here, with nothing added to it."""
+        source, weigh = iter(batches), getattr(trainer.loss_fn, "total_weight", len)
         while window := list(itertools.islice(source, accumulation_steps)):
-            share = self._rows_of(window)
+            share = self._rows_of(window, weigh)
             try:
                 self._take_own_streams(trainer)
                 if share is None:
@@ -89,12 +89,12 @@ class Ranks(Alone):
             finally:
                 self._give_streams_back()
 
-    def _rows_of(self, window: list[Any]) -> tuple[Tensor, Tensor] | None:
-        """Rows rank*n/size to (rank+1)*n/size of the window's n; None where that is none."""
+    def _rows_of(self, window: list[Any], weigh: Callable[[Tensor], float]) -> tuple[Tensor, Tensor] | None:
+        """Rows rank*n/size to (rank+1)*n/size of the window's n; None where that is none, or none of weight."""
         inputs, targets = (np.concatenate([part.data for part in column]) for column in zip(*window))
-        edges = [len(inputs) * rank // self.size for rank in (self.rank, self.rank + 1)]
-        rows = slice(*edges)
-        return None if edges[0] == edges[1] else (Tensor.wrap(inputs[rows]), Tensor.wrap(targets[rows]))
+        rows = slice(*(len(inputs) * rank // self.size for rank in (self.rank, self.rank + 1)))
+        share = Tensor.wrap(inputs[rows]), Tensor.wrap(targets[rows])
+        return share if len(inputs[rows]) and weigh(share[1]) != 0 else None
 
     def _take_own_streams(self, trainer: Any) -> None:
         """Dropout draws from a stream of this step and rank, so that no two ranks drop the same units."""
@@ -110,7 +110,10 @@ class Ranks(Alone):
         self.streams = []
 
     def reduce(self, trainer: Any, sample_count: float, rows: int, stop: bool) -> tuple[float, int, bool]:
-        """Add up gradients, the window's loss and weight, rows and wishes to stop, in one flat buffer."""
+        """Add up gradients, the window's loss and weight, rows and wishes to stop, in one flat buffer.
+
+        Raises ValueError, on all ranks, when nothing in the window counts.
+        """
         self._give_streams_back()
         params, last = trainer.optimizer.params, trainer.boundary
         here = [sample_count, trainer.loss_sum - last.loss_sum, trainer.weight_sum - last.weight_sum, rows, stop]
@@ -118,6 +121,8 @@ class Ranks(Alone):
         grads = [np.zeros(p.data.size) if p.grad is None else p.grad.ravel() for p in params]
         total = self.all_reduce(np.concatenate([here, has_grad, *grads], dtype=np.float64))
         sums, known, flat = np.split(total, [len(here), len(here) + len(params)])
+        if sums[0] == 0:
+            raise ValueError("the window has weight 0: nothing in it counts; leave such batches out of the loader")
         for parameter, grad, ranks in zip(params, np.split(flat, np.cumsum([p.data.size for p in params])[:-1]), known):
             parameter.grad = grad.reshape(parameter.shape).astype(parameter.dtype) if ranks else None
         trainer.loss_sum, trainer.weight_sum = last.loss_sum + float(sums[1]), last.weight_sum + float(sums[2])
