@@ -130,7 +130,7 @@ def test_the_wheel_brings_one_command_and_small_needs(wheel: Path) -> None:
     entries = [(entry.group, entry.name, entry.value) for entry in described(wheel).entry_points]
     assert entries == [("console_scripts", "tito", "tito.cli:main"), ("pytest11", "tito", "tito.pytest_plugin")]
     needs = {requirement.name for requirement in requirements(described(wheel))}
-    assert needs - {"tomli"} == {"numpy", "jupytext", "filelock", "matplotlib"}
+    assert needs - {"tomli"} == {"numpy", "jupytext", "filelock", "matplotlib", "threadpoolctl", "tqdm"}
 
 
 def test_the_source_archive_makes_the_same_wheel_whatever_caches_lie_about(built: Path, tmp_path: Path) -> None:

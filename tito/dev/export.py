@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from filelock import FileLock
+
 from tito import package
 from tito.course import Course, Lesson
 from tito.fold import FoldInput
@@ -26,9 +28,10 @@ def reference(course: Course) -> Path:
     """The folder build/reference, whose tinytorch is made anew from the lessons as they are now."""
     made = _kept(course, [fold_input(lesson) for lesson in course.lessons])
     target = _build(course) / "reference"
-    if package.hashes(target / package.PACKAGE) != package.hashes(made / package.PACKAGE):
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.copytree(made / package.PACKAGE, target / package.PACKAGE)
+    with FileLock(target.with_suffix(".lock")):  # the workers of a test run come at once
+        if package.hashes(target / package.PACKAGE) != package.hashes(made / package.PACKAGE):
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(made / package.PACKAGE, target / package.PACKAGE)
     return target
 
 
