@@ -2,9 +2,8 @@
 
     tito dev export && python benchmarks/memory.py
 
-Measured is what Python and NumPy hold (tracemalloc) more than before: after the model, forward, backward, the first step.
-Estimated is 4 bytes a number, by the shapes. Last, without an estimate: the most held at once in the second step, and
-by how much the process's largest resident memory grew. Not for Windows.
+Measured is by how much what Python and NumPy hold (tracemalloc) grew. Estimated is 4 bytes a number, by the shapes. Not
+estimated: the most held at once in the second step, and the growth of the largest resident memory. Not for Windows.
 """
 
 from __future__ import annotations
