@@ -2,9 +2,8 @@
 
     tito dev export && python benchmarks/memory.py
 
-Measured is what Python and NumPy hold (tracemalloc) more than before: after building the model, a forward pass, its
-backward pass, the first step. Estimated is 4 bytes a number, counted from shapes. The last rows have no estimate: the
-most held at once during the second step, and by how much the process's largest resident memory grew. Not for Windows.
+Measured is by how much what Python and NumPy hold (tracemalloc) grew. Estimated is 4 bytes a number, by the shapes. Not
+estimated: the most held at once in the second step, and the growth of the largest resident memory. Not for Windows.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "build" / "refer
 
 SIZES, BATCH = (512, 1024, 512, 10), 256  # 1,055,242 parameters
 MOMENTS = {"SGD": 0, "momentum": 1, "Adam": 2}  # arrays that the optimizer keeps for each parameter
+PARTS = ("parameters", "activations", "gradients", "moments", "most at once", "resident")
 
 
 def estimate(optimizer: str) -> dict[str, int]:
     """Bytes by the shapes. Kept for backward: what goes into each ReLU and what comes out, the scores and the loss."""
     parameters = 4 * sum((inputs + 1) * outputs for inputs, outputs in zip(SIZES, SIZES[1:]))
     activations = 4 * (BATCH * (2 * sum(SIZES[1:-1]) + SIZES[-1]) + 1)
-    sizes = parameters, activations, parameters, MOMENTS[optimizer] * parameters
-    return dict(zip(("parameters", "activations", "gradients", "moments"), sizes))
+    return dict(zip(PARTS, (parameters, activations, parameters, MOMENTS[optimizer] * parameters)))
 
 
 def measure(optimizer: str) -> dict[str, int]:
@@ -51,8 +50,8 @@ def measure(optimizer: str) -> dict[str, int]:
     reset_peak()
     loss_of(model(x), y).backward()
     made.step()
-    most = {"most at once": get_traced_memory()[1], "resident": largest_resident() - resident}
-    return dict(zip(estimate(optimizer), parts)) | most
+    parts += get_traced_memory()[1], largest_resident() - resident
+    return dict(zip(PARTS, parts))
 
 
 def largest_resident() -> int:
@@ -66,6 +65,6 @@ else:
     found = {name: json.loads(subprocess.check_output([sys.executable, __file__, name])) for name in MOMENTS}
     print(" " * 12 + "".join(f"{name:>22}" for name in MOMENTS))
     print(f"{'bytes':<12}" + f"{'measured':>11}{'estimate':>11}" * len(MOMENTS))
-    for part in found["SGD"]:
+    for part in PARTS:
         pairs = [(found[name][part], estimate(name).get(part)) for name in MOMENTS]
         print(f"{part:<12}" + "".join(f"{one:>11,}{'' if two is None else f'{two:,}':>11}" for one, two in pairs))
