@@ -50,7 +50,7 @@ def gather(trainer: Any, extra: dict[str, int | str] | None = None) -> dict[str,
         "position": trainer.position if trainer.loader is None else position_of(trainer.loader),
         "loader": trainer.expected_loader if trainer.loader is None else described_loader(trainer.loader),
         "running": None if trainer.boundary is None else [trainer.loss_sum, trainer.weight_sum],
-        "extra": _plain_extra(extra or {}),
+        "extra": _plain_extra({} if extra is None else extra),
     }
 
 

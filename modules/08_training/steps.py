@@ -7,11 +7,11 @@ data fits the weights; so only there a checkpoint is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tinytorch.batches import Batches, position_of
+from tinytorch.batches import Batches, batches_in, position_of
 from tinytorch.checkpoint import CheckpointError
 
 __all__: list[str] = []  # the package hands on none of this
@@ -48,6 +48,7 @@ def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterato
     start, resumes, rate = position_of(loader), goes_on(trainer, loader), trainer.optimizer.lr
     batches = Batches(loader)  # which fetches the first
     try:
+        trainer.in_epoch = True
         trainer.begin_epoch(loader, resumes)
         trainer.boundary = boundary(trainer)._replace(position=start, rate=rate)
         with batches, _around_updates(trainer):
@@ -58,7 +59,7 @@ def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterato
             _go_back(trainer, trainer.boundary)
         raise
     finally:
-        trainer.window_open = False
+        trainer.window_open = trainer.in_epoch = False
         trainer.forget_gradients()
 
 
@@ -71,7 +72,7 @@ def goes_on(trainer: Any, loader: Any) -> bool:
 def within_epoch(loader: Any) -> bool:
     """Whether the loader stands between two batches of one epoch, and says so."""
     stands = position_of(loader)
-    return stands is not None and isinstance(loader, Sized) and len(loader) > 0 and stands % len(loader) > 0
+    return stands is not None and stands % (batches_in(loader) or 1) > 0
 
 
 def described_loader(loader: Any) -> dict[str, Any] | None:
@@ -81,7 +82,7 @@ def described_loader(loader: Any) -> dict[str, Any] | None:
     if position_of(loader) is None:
         return None
     told = {name: getattr(loader, name, None) for name in LOADER}
-    told["batches"] = len(loader) if isinstance(loader, Sized) else None
+    told["batches"] = batches_in(loader)
     return {name: value if type(value) in (bool, int) else None for name, value in told.items()}
 
 
