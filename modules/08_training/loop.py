@@ -16,6 +16,7 @@ import numpy as np
 from tinytorch.batches import evaluating, evaluation_pass
 from tinytorch.checkpoint import read_checkpoint, write_checkpoint
 from tinytorch.fit import Options, fit
+from tinytorch.generator import Generator
 from tinytorch.runs import Run
 from tinytorch.settings import integer
 from tinytorch.snapshot import gather, restore
@@ -43,6 +44,7 @@ class TrainingLoop:
     expected_loader: dict[str, Any] | None = None  # what that loader was like
     boundary: Boundary | None = None  # of the epoch that is under way; None between epochs
     in_epoch: bool = False  # train_epoch runs
+    streams: Iterable[Generator] = ()  # that the model draws from in this epoch
     window_open: bool = False  # batches were seen that no step has used yet
     watch: Any = None  # what looks on while `fit` runs
 

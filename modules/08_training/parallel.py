@@ -19,7 +19,8 @@ from typing import Any
 import numpy as np
 
 from tinytorch.generator import Generator
-from tinytorch.snapshot import gather, generators, restore
+from tinytorch.parts import generators
+from tinytorch.snapshot import gather, restore
 from tinytorch.tensor import Tensor
 
 __all__: list[str] = []  # the package hands on none of this

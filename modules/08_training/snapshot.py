@@ -16,6 +16,7 @@ from tinytorch.batches import position_of
 from tinytorch.checkpoint import CheckpointError, require_same
 from tinytorch.generator import Generator
 from tinytorch.memory import restored
+from tinytorch.parts import generators
 from tinytorch.settings import integer
 from tinytorch.steps import LOADER, Boundary, described_loader, require_loader
 
@@ -84,16 +85,6 @@ def _restore_place(trainer: Any, content: dict[str, Any], loader: Any) -> None:
     trainer.position, trainer.expected_loader, trainer.loader = position, content["loader"], None
     if loader is not None and position is not None:
         loader.position, trainer.position, trainer.loader = position, None, loader
-
-
-def generators(model: Any) -> dict[str, Generator]:
-    """Every generator that stands in an attribute of a module, by dotted name."""
-    return {
-        f"{path}.{name}".lstrip("."): value
-        for path, module in model.named_modules()
-        for name, value in vars(module).items()
-        if isinstance(value, Generator)
-    }
 
 
 def described(part: Any) -> dict[str, Any] | None:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from tinytorch.batches import Batches, batches_in, position_of
 from tinytorch.checkpoint import CheckpointError
+from tinytorch.generator import Generator
+from tinytorch.parts import generators
 
 __all__: list[str] = []  # the package hands on none of this
 
@@ -21,17 +23,19 @@ LOADER = ("batch_size", "shuffle", "drop_last", "seed", "batches")  # by which t
 
 
 class Boundary(NamedTuple):
-    """What stood when the last step was made: the place in the data, the running epoch's sums, the rate."""
+    """What stood when the last step was made: place in the data, the running epoch's sums, rate, each dropout's stream."""
 
     position: int | None
     loss_sum: float
     weight_sum: float
     rate: float
+    streams: tuple[tuple[Generator, dict[str, Any]], ...] = ()
 
 
 def boundary(trainer: Any) -> Boundary:
     """The one at which the trainer is now."""
-    return Boundary(position_of(trainer.loader), trainer.loss_sum, trainer.weight_sum, trainer.optimizer.lr)
+    streams = tuple((stream, stream.state_dict()) for stream in trainer.streams)
+    return Boundary(position_of(trainer.loader), trainer.loss_sum, trainer.weight_sum, trainer.optimizer.lr, streams)
 
 
 @contextmanager
@@ -40,7 +44,7 @@ def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterato
 
     An epoch that was stopped between two steps goes on there, with the sums that it had. After an error, Ctrl-C
     included, what did not end in a step is as if it had not been seen: gradients are cleared, the loader stands behind
-    the last whole step, and the rate is the old one where there was no step.
+    the last whole step, so do the streams of the dropouts, and the rate is the old one where there was no step.
     """
     if trainer.position is not None and position_of(loader) is not None:
         require_loader(trainer.expected_loader, loader)
@@ -48,7 +52,7 @@ def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterato
     start, resumes, rate = position_of(loader), goes_on(trainer, loader), trainer.optimizer.lr
     batches = Batches(loader)  # which fetches the first
     try:
-        trainer.in_epoch = True
+        trainer.in_epoch, trainer.streams = True, list(generators(trainer.model).values())
         trainer.begin_epoch(loader, resumes)
         trainer.boundary = boundary(trainer)._replace(position=start, rate=rate)
         with batches, _around_updates(trainer):
@@ -131,4 +135,6 @@ def _go_back(trainer: Any, last: Boundary) -> None:
     if last.position is not None:
         trainer.loader.position = last.position
     trainer.loss_sum, trainer.weight_sum, trainer.optimizer.lr = last.loss_sum, last.weight_sum, last.rate
+    for stream, state in last.streams:
+        stream.load_state_dict(state)
     trainer.boundary = last if last.weight_sum and within_epoch(trainer.loader) else None

@@ -337,6 +337,17 @@ def test_extra_holds_integers_and_text_alone(tmp_path: Path, extra: Any) -> None
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("at", [2, 4, 5, 8, 11])
+def test_after_an_error_the_same_process_goes_on_with_the_same_bits(at: int) -> None:
+    """The dropouts drew for batches that no step has used: when these come again, so do their masks."""
+    straight, parts, batches = build(), build(), itertools.count(1)
+    fit(straight)
+    with pytest.raises(ZeroDivisionError):
+        fit(parts, batch_callback=lambda trainer, row: 1 // 0 if next(batches) == at else None)
+    fit(parts)
+    assert state(parts[0]) == state(straight[0])
+
+
 # Signals, disks, folders
 
 
