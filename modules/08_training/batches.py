@@ -6,7 +6,7 @@ Begin at `Batches`. `evaluation_pass` is one look at all of a loader; steps.py h
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sized
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
@@ -22,7 +22,7 @@ def evaluation_pass(loader: Any) -> Iterator[Batches]:
     """All batches of the loader's present epoch, from its first; then the loader stands where it stood."""
     start = position_of(loader)
     if start is not None:
-        loader.position = start - start % (len(loader) if isinstance(loader, Sized) else 1)
+        loader.position = start - start % (batches_in(loader) or 1)
     try:
         with Batches(loader) as batches:
             yield batches
@@ -84,6 +84,22 @@ def position_of(loader: Any) -> int | None:
     """How many batches the loader has given since its beginning; None when it keeps no such count."""
     position = getattr(loader, "position", None)
     return position if isinstance(position, int) else None
+
+
+def batches_in(loader: Any) -> int | None:
+    """How many batches an epoch has; None when the loader can't tell."""
+    try:
+        return len(loader)
+    except TypeError:  # no __len__, or one that asks a wrapped loader without
+        return None
+
+
+def require_loader_of_batches(name: str, loader: Any) -> None:
+    """Raise TypeError unless `loader` is an iterable, ValueError when it says that it has no batch."""
+    if not hasattr(loader, "__iter__") and not hasattr(loader, "__getitem__"):
+        raise TypeError(f"{name} must be an iterable of (inputs, targets) pairs, got a {type(loader).__name__}")
+    if batches_in(loader) == 0:
+        raise ValueError(f"{name} gives no batch; add samples, or lower batch_size where drop_last is set")
 
 
 def _pair(batch: Any) -> tuple[Tensor, Tensor]:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from tinytorch.batches import batches_in, position_of, require_loader_of_batches
 from tinytorch.checkpoint import CheckpointError
 from tinytorch.class_weights import weighing
 from tinytorch.interrupts import Interrupts
@@ -69,7 +70,9 @@ def fit(
         raise ValueError("fit: early_stopping watches the validation loss; pass val=")
     if run_dir is None and resume:
         raise ValueError("fit: resume needs run_dir=, the folder that holds the runs")
-    ranks = ranks_of(comm)
+    for name, loader in [("train", train)] + ([] if val is None else [("val", val)]):
+        require_loader_of_batches(f"fit: {name}", loader)
+    called, ranks = functions(callbacks, batch_callback), ranks_of(comm)
     with ExitStack() as inside:
         inside.enter_context(ranks.together())
         inside.enter_context(weighing(trainer, class_weights, train))
@@ -79,8 +82,18 @@ def fit(
         inside.enter_context(run)
         inside.enter_context(run.locked())
         interrupts = inside.enter_context(Interrupts())
-        Fit(trainer, train, val, options, run, ranks, interrupts, tuple(callbacks), batch_callback).train(resume, quiet)
+        Fit(trainer, train, val, options, run, ranks, interrupts, called, batch_callback).train(resume, quiet)
     return run
+
+
+def functions(callbacks: Any, batch_callback: Any) -> tuple[Callable[..., Any], ...]:
+    """The callbacks as a tuple. Raises TypeError unless all of them can be called."""
+    called = tuple(callbacks) if isinstance(callbacks, Iterable) else (callbacks,)
+    if callable(callbacks) or not all(map(callable, called)):
+        raise TypeError(f"fit: callbacks must be functions in a list, got {callbacks!r:.80}")
+    if batch_callback is not None and not callable(batch_callback):
+        raise TypeError(f"fit: batch_callback must be a function or None, got {batch_callback!r:.80}")
+    return called
 
 
 def opened(run_dir: Any, resume: bool | str | PathLike[str], config: dict[str, Any]) -> Run:
@@ -144,35 +157,41 @@ class Fit:
         """Load the newest whole checkpoint of the run, if it has one; return what there is to say."""
         self.run.clean()
         if not self.run.step_files():
+            self.run.rewind(self.trainer.step)
             return [f"nothing to resume: run {self.run.name} begins"]
         path, damaged = self.load_newest()
         self.run.rewind(self.trainer.step)
         self.saved, self.losses = self.trainer.step, _validation_losses(self.run)
-        notes = [f"{name} is damaged, so an older checkpoint is taken" for name in damaged]
+        notes = [f"{name} is damaged and set aside, so an older checkpoint is taken" for name in damaged]
         return [
             *notes,
             f"run {self.run.name} goes on from {path.name}: epoch {self.trainer.epoch}, step {self.trainer.step}",
         ]
 
     def load_newest(self) -> tuple[Path, list[str]]:
-        """The newest step checkpoint that is whole, and the names of the newer ones. Raises CheckpointError for none."""
-        damaged: list[str] = []
-        loader = self.train_loader if hasattr(self.train_loader, "position") else None
+        """The newest step checkpoint that is whole, and the names of the newer ones, which get another name.
+
+        Under their own they would count as the newest for `keep_last`. Raises CheckpointError when none is whole.
+        """
+        damaged: list[Path] = []
+        loader = None if position_of(self.train_loader) is None else self.train_loader
         for _, path in reversed(self.run.step_files()):
             try:
                 self.trainer.load_checkpoint(path, loader)
-                return path, damaged
+                return path, [newer.replace(newer.with_name(f"{newer.name}.damaged")).stem for newer in damaged]
             except CheckpointError as error:
-                if error.kind != "corrupt":
+                if error.kind not in ("corrupt", "refused"):  # a changed bit may read as what is refused
                     raise
-                damaged.append(path.name)
-        raise CheckpointError(f"no checkpoint of run {self.run.name} is whole: {', '.join(damaged)}; start a new run")
+                damaged.append(path)
+        names = ", ".join(path.name for path in damaged)
+        raise CheckpointError(f"no checkpoint of run {self.run.name} is whole: {names}; start a new run")
 
     def all_epochs(self) -> None:
         """Train until the last epoch, or until somebody wishes to stop; an error leaves the last good checkpoint."""
         trainer = self.trainer
         if trainer.epoch >= self.options.epochs:
-            return self.note(f"run {self.run.name} has its {trainer.epoch} epochs; more of them train it on")
+            self.note(f"run {self.run.name} has its {trainer.epoch} epochs; more of them train it on")
+            return None if self.run.step_files() else self.save_end()
         trainer.watch = self.watch
         try:
             while trainer.epoch < self.options.epochs and not self.ended():
@@ -293,7 +312,7 @@ class Fit:
 
 def _validation_losses(run: Run) -> list[float]:
     """The validation loss of each epoch that had one; NaN is kept as null."""
-    losses = [row["val_loss"] for row in run.rows if row["kind"] == "epoch" and "val_loss" in row]
+    losses = (row["val_loss"] for row in run.rows_with("val_loss"))
     return [math.nan if loss is None else float(loss) for loss in losses]
 
 
@@ -304,4 +323,5 @@ def _best(losses: list[float]) -> int:
 
 
 def _steps_an_epoch(loader: Any, accumulation_steps: int) -> int | None:
-    return math.ceil(len(loader) / accumulation_steps) if isinstance(loader, Sized) else None
+    batches = batches_in(loader)
+    return None if batches is None else math.ceil(batches / accumulation_steps)

@@ -16,6 +16,7 @@ import numpy as np
 from tinytorch.batches import evaluating, evaluation_pass
 from tinytorch.checkpoint import read_checkpoint, write_checkpoint
 from tinytorch.fit import Options, fit
+from tinytorch.generator import Generator
 from tinytorch.runs import Run
 from tinytorch.settings import integer
 from tinytorch.snapshot import gather, restore
@@ -42,6 +43,8 @@ class TrainingLoop:
     position: int | None = None  # out of a checkpoint, waiting for a loader
     expected_loader: dict[str, Any] | None = None  # what that loader was like
     boundary: Boundary | None = None  # of the epoch that is under way; None between epochs
+    in_epoch: bool = False  # train_epoch runs
+    streams: Iterable[Generator] = ()  # that the model draws from in this epoch
     window_open: bool = False  # batches were seen that no step has used yet
     watch: Any = None  # what looks on while `fit` runs
 
@@ -136,7 +139,8 @@ class TrainingLoop:
         Ctrl-C, and SIGTERM on POSIX, end the run at the next step, with a checkpoint; then KeyboardInterrupt or
         SystemExit is raised. `early_stopping` ends it after so many epochs without a lower validation loss. Callbacks
         are called with (trainer, row): `callbacks` after each epoch, `batch_callback` after each batch; a true answer
-        ends the run. `class_weights` is an array (C,) or "balanced". With an MPI communicator as `comm`, each process
+        ends the run. A loader without a `position`, such as a list, is one that nothing can go on with in the middle:
+        then the run is saved and ended between epochs only. `class_weights` is an array (C,) or "balanced". With an MPI communicator as `comm`, each process
         trains on its rows of every window, and the first keeps the run.
 
         Raises ValueError that names batch and parameter when a loss or gradient is not finite, the last good checkpoint
@@ -159,8 +163,13 @@ class TrainingLoop:
         """Go on from `path` as if the run had never stopped; `loader`, else the next train_epoch's, gets its position.
 
         Returns `extra`. Raises FileNotFoundError without a file, CheckpointError (a ValueError) when it is damaged or
-        another run's, TypeError when the loader has no position; nothing has changed then.
+        another run's, TypeError when the loader has no position, RuntimeError while an epoch runs, whose batches would go
+        on; nothing has changed then.
         """
+        if self.in_epoch:
+            raise RuntimeError(
+                "load_checkpoint: an epoch is running; load between two, as from a function of callbacks="
+            )
         extra = restore(self, read_checkpoint(path), loader)
         self.forget_gradients()
         return extra

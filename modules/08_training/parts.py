@@ -1,4 +1,7 @@
-"""Refuses what a Trainer cannot be made of, and hands its generator on. Supplied with lesson 08: trace it, don't write it."""
+"""Refuses what a Trainer cannot be made of, hands its generator on, and finds those of a model. Supplied with lesson 08.
+
+Trace it, don't write it: begin at `require_parts`.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +39,16 @@ def give_streams(model: Any, rng: Generator | None) -> None:
     for name, module in model.named_modules():
         if isinstance(module, Dropout):
             module.rng = rng.split(name)
+
+
+def generators(model: Any) -> dict[str, Generator]:
+    """Every generator that stands in an attribute of a module, by dotted name."""
+    return {
+        f"{path}.{name}".lstrip("."): value
+        for path, module in model.named_modules()
+        for name, value in vars(module).items()
+        if isinstance(value, Generator)
+    }
 
 
 def _require(name: str, part: Any, fits: bool, wanted: str) -> None:

@@ -5,13 +5,16 @@ Trace it, don't write it.
 
 from __future__ import annotations
 
+import math
 import platform
+import re
 from typing import Any
 
 import numpy as np
 
 from tinytorch.snapshot import described
 from tinytorch.steps import described_loader
+from tinytorch.tensor import Tensor
 
 __all__: list[str] = []  # the package hands on none of this
 
@@ -22,13 +25,13 @@ def configuration(trainer: Any, train: Any, val: Any, options: dict[str, Any]) -
     if trainer.scheduler is not None:
         del optimizer["lr"]  # it changes as the run goes on
     return {
-        "model": repr(trainer.model),
+        "model": re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(trainer.model)),  # another process has other addresses
         "parameters": {name: [list(p.shape), str(p.dtype)] for name, p in trainer.model.named_parameters()},
         "optimizer": {"class": type(trainer.optimizer).__name__, **_listed(optimizer)},
-        "loss": {**(described(trainer.loss_fn) or {}), "weight": _listed(getattr(trainer.loss_fn, "weight", None))},
-        "schedule": described(trainer.scheduler),
+        "loss": _listed({**(described(trainer.loss_fn) or {}), "weight": getattr(trainer.loss_fn, "weight", None)}),
+        "schedule": _listed(described(trainer.scheduler)),
         "scheduled_by": trainer.scheduled_by,
-        "grad_clip_norm": trainer.grad_clip_norm,
+        "grad_clip_norm": _listed(trainer.grad_clip_norm),
         "train": described_loader(train),
         "val": described_loader(val),
         **_listed(options),
@@ -37,9 +40,11 @@ def configuration(trainer: Any, train: Any, val: Any, options: dict[str, Any]) -
 
 
 def _listed(value: Any) -> Any:
-    """The value as JSON gives it back: arrays and tuples are lists."""
+    """The value as JSON gives it back: arrays and tuples are lists, NumPy's numbers Python's, infinity is text."""
     if isinstance(value, dict):
         return {name: _listed(item) for name, item in value.items()}
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    return [_listed(item) for item in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (np.ndarray, np.generic, Tensor)):
+        return _listed(np.asarray(value).tolist())
+    if isinstance(value, (list, tuple)):
+        return [_listed(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -6,6 +6,8 @@ Begin at `draw_run`. Only matplotlib's objects are used, not pyplot: the reader'
 from __future__ import annotations
 
 import math
+from array import array
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,13 @@ STYLES: dict[str, dict[str, Any]] = {
     "training": {"color": BLUE, "linewidth": 2.0},
     "validation": {"color": ORANGE, "linewidth": 2.0, "linestyle": (0, (3, 1))},  # dashed: often they lie on each other
 }
+LINES = {  # name -> kind of row, entry
+    "each step": ("step", "loss"),
+    "training": ("epoch", "train_loss"),
+    "validation": ("epoch", "val_loss"),
+    "learning rate": ("step", "lr"),
+    "gradient norm": ("step", "grad_norm"),
+}
 MOST = 1000  # points of a line: of more, each block shows its lowest and highest
 WIDE = 50  # highest / lowest value from which on an axis is logarithmic
 GAP = 0.1  # between two labels, in heights of the picture of the loss
@@ -27,14 +36,12 @@ Line = tuple[np.ndarray, np.ndarray]  # steps and values, (N,) each
 NOTHING = np.empty(0), np.empty(0)
 
 
-def draw_run(rows: list[dict[str, Any]], path: Path, caption: str) -> None:
+def draw_run(rows: Iterable[dict[str, Any]], path: Path, caption: str) -> None:
     """Write a PNG of the rows of metrics.jsonl to `path`. Raises ValueError when no row has a loss, OSError."""
     from matplotlib.figure import Figure
 
-    steps, epochs = ([row for row in rows if row.get("kind") == kind] for kind in ("step", "epoch"))
-    columns = {"each step": (steps, "loss"), "training": (epochs, "train_loss"), "validation": (epochs, "val_loss")}
-    losses = _lines({name: line_of(*column) for name, column in columns.items()})
-    others = _lines({"learning rate": line_of(steps, "lr"), "gradient norm": line_of(steps, "grad_norm")})
+    lines = lines_of(rows)
+    losses, others = ({name: lines[name] for name in lines if (name in STYLES) is wanted} for wanted in (True, False))
     title, count = headline(losses), 1 + len(others)
     figure = Figure(figsize=(7.2, 2.2 + 1.5 * count), layout="constrained")
     axes: Any = figure.subplots(count, 1, sharex=True, squeeze=False, height_ratios=[2.4, 1, 1][:count])[:, 0]
@@ -50,11 +57,15 @@ def draw_run(rows: list[dict[str, Any]], path: Path, caption: str) -> None:
     figure.savefig(path, format="png", dpi=120)
 
 
-def line_of(rows: list[dict[str, Any]], name: str) -> Line:
-    """Steps and values of the rows that hold a finite number under `name`."""
-    pairs = [(float(row["step"]), float(row[name])) for row in rows if _is_number(row.get(name))]
-    points = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    return points[:, 0], points[:, 1]
+def lines_of(rows: Iterable[dict[str, Any]]) -> dict[str, Line]:
+    """The LINES that have a point, which is a finite number. Only 16 bytes a point are kept: a run has millions."""
+    flat = {name: array("d") for name in LINES}
+    for row in rows:
+        for name, (kind, entry) in LINES.items():
+            if row.get("kind") == kind and _is_number(row.get(entry)):
+                flat[name].extend((row["step"], row[entry]))
+    points = {name: np.frombuffer(values).reshape(-1, 2) for name, values in flat.items() if values}
+    return {name: (columns[:, 0], columns[:, 1]) for name, columns in points.items()}
 
 
 def thinned(line: Line) -> Line:
@@ -89,11 +100,6 @@ def _is_number(value: Any) -> bool:
 
 def _short(value: float) -> str:
     return f"{value:.2f}" if 0.1 <= abs(value) < 10_000 or value == 0 else f"{value:.2g}"
-
-
-def _lines(lines: dict[str, Line]) -> dict[str, Line]:
-    """Those that have a point."""
-    return {name: line for name, line in lines.items() if len(line[0])}
 
 
 def _draw_losses(axis: Any, losses: dict[str, Line]) -> None:

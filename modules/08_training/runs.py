@@ -21,7 +21,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
 from io import FileIO
 from pathlib import Path
@@ -40,10 +40,10 @@ BOOKKEEPING = {  # entries of a configuration that change no step of the run
     "created", "epochs", "keep_last_n", "number", "quiet", "resume", "run_dir", "save_interval", "versions",
 }  # fmt: skip
 LARGEST_CONFIG = 2**20  # bytes
-LARGEST_METRICS = 2**28  # bytes: about two million steps
+LONGEST_ROW = 2**20  # bytes of a line of metrics.jsonl
 LONGEST_WAIT = 60.0  # seconds until another process has made its folder
 STEP = re.compile(r"step_([0-9]+)\.ckpt")
-LEFTOVER = re.compile(r"(step_[0-9]+\.ckpt|model_last\.ckpt|best\.ckpt|config\.json|metrics\.jsonl)\.[0-9a-f]{8}\.tmp")
+LEFTOVER = re.compile(r"(step_[0-9]+\.ckpt|model_last\.ckpt|best\.ckpt|config\.json)\.[0-9a-f]{8}\.tmp")
 
 
 class Run:
@@ -113,11 +113,12 @@ class Run:
 
     def close(self) -> None:
         """Close the log and the metrics; the next line opens them again."""
-        for handler in self._logger.handlers:
-            handler.close()
         if self._metrics is not None:
             self._metrics.close()
         self._metrics = None
+        for handler in self._logger.handlers:
+            with suppress(OSError):  # a full disk: the error that ends the run for it must not be hidden by this one
+                handler.close()
 
     def locked(self) -> AbstractContextManager[None]:
         """Keep other processes from training this run. Raises RuntimeError at once when one does so already.
@@ -150,15 +151,28 @@ class Run:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """All rows, oldest first. A saved run's are read from the file each time: 10,000 steps would take 4 MB."""
-        return list(self._kept) if self.folder is None else [row for _, row in self._lines()]
+        return list(self.rows_with("step"))
+
+    def rows_with(self, name: str) -> Iterator[dict[str, Any]]:
+        """The rows that have an entry `name`, oldest first and one at a time, for a run has millions of them."""
+        yield from (row for row in self._kept if name in row)
+        mark = json.dumps(name).encode("utf-8")
+        for _, line in self._lines():
+            if mark in line and (row := _row(line)) is not None and name in row:
+                yield row
 
     def rewind(self, step: int) -> None:
-        """Drop the rows of steps after `step`, and lines that are no row, such as one cut by a kill."""
+        """Drop what stands behind the last row of a step up to `step`: rows, and a line cut by a kill.
+
+        The file is read line by line, then cut by one call of the system: a kill leaves it as it was, or cut.
+        """
         self._kept = [row for row in self._kept if row["step"] <= step]
-        if self.folder is not None:
-            self.close()
-            stay = [line + b"\n" for line, row in self._lines() if row["step"] <= step]
-            replace_file(self._path("metrics.jsonl"), b"".join(stay))
+        rows = ((end, _row(line)) for end, line in self._lines())
+        last = max((end for end, row in rows if row is not None and row["step"] <= step), default=0)
+        self.close()
+        path = self._file("metrics.jsonl")
+        if path is not None and path.exists():
+            os.truncate(path, last)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Path:
         """Draw loss, rate and gradient norm by step to a PNG file, run.png in the folder unless told; return its path.
@@ -167,7 +181,7 @@ class Run:
         """
         path = Path(path) if path is not None else self._path("run.png")
         seed = f", seed {self.config['seed']!s:.40}" if "seed" in self.config else ""
-        draw_run(self.rows, path, f"run {self.number}, {self.name}{seed}")
+        draw_run(self.rows_with("step"), path, f"run {self.number}, {self.name}{seed}")
         return path
 
     # The checkpoints
@@ -226,12 +240,18 @@ class Run:
         while line:
             line = line[self._metrics.write(line) :]
 
-    def _lines(self) -> list[tuple[bytes, dict[str, Any]]]:
-        """The lines of metrics.jsonl that are rows, with what they say."""
-        path = self._path("metrics.jsonl")
-        lines = _read(path, LARGEST_METRICS).split(b"\n") if path.exists() else []
-        pairs = ((line, _object(line)) for line in lines)
-        return [(line, row) for line, row in pairs if row is not None and _is_count(row.get("step"))]
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """(where it ends, in bytes; the line) of each line of metrics.jsonl, but for a cut one and one over LONGEST_ROW."""
+        path = self._file("metrics.jsonl")
+        if path is None or not path.exists():
+            return
+        with open(path, "rb") as file:
+            begins, at = True, 0  # whether a line begins here
+            while part := file.readline(LONGEST_ROW):
+                ends, at = part.endswith(b"\n"), at + len(part)
+                if begins and ends:
+                    yield at, part
+                begins = ends
 
 
 def load_model(
@@ -375,8 +395,11 @@ def _object(data: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 <= value < 2**63
+def _row(line: bytes) -> dict[str, Any] | None:
+    """The row that a line of metrics.jsonl holds: an object with an integer "step"; None for anything else."""
+    row = _object(line)
+    step = None if row is None else row.get("step")
+    return row if type(step) is int and 0 <= step < 2**63 else None
 
 
 def _finite(value: Any) -> Any:

@@ -16,6 +16,7 @@ from tinytorch.batches import position_of
 from tinytorch.checkpoint import CheckpointError, require_same
 from tinytorch.generator import Generator
 from tinytorch.memory import restored
+from tinytorch.parts import generators
 from tinytorch.settings import integer
 from tinytorch.steps import LOADER, Boundary, described_loader, require_loader
 
@@ -50,7 +51,7 @@ def gather(trainer: Any, extra: dict[str, int | str] | None = None) -> dict[str,
         "position": trainer.position if trainer.loader is None else position_of(trainer.loader),
         "loader": trainer.expected_loader if trainer.loader is None else described_loader(trainer.loader),
         "running": None if trainer.boundary is None else [trainer.loss_sum, trainer.weight_sum],
-        "extra": _plain_extra(extra or {}),
+        "extra": _plain_extra({} if extra is None else extra),
     }
 
 
@@ -84,16 +85,6 @@ def _restore_place(trainer: Any, content: dict[str, Any], loader: Any) -> None:
     trainer.position, trainer.expected_loader, trainer.loader = position, content["loader"], None
     if loader is not None and position is not None:
         loader.position, trainer.position, trainer.loader = position, None, loader
-
-
-def generators(model: Any) -> dict[str, Generator]:
-    """Every generator that stands in an attribute of a module, by dotted name."""
-    return {
-        f"{path}.{name}".lstrip("."): value
-        for path, module in model.named_modules()
-        for name, value in vars(module).items()
-        if isinstance(value, Generator)
-    }
 
 
 def described(part: Any) -> dict[str, Any] | None:

@@ -7,12 +7,14 @@ data fits the weights; so only there a checkpoint is written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sized
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from tinytorch.batches import Batches, position_of
+from tinytorch.batches import Batches, batches_in, position_of
 from tinytorch.checkpoint import CheckpointError
+from tinytorch.generator import Generator
+from tinytorch.parts import generators
 
 __all__: list[str] = []  # the package hands on none of this
 
@@ -21,17 +23,19 @@ LOADER = ("batch_size", "shuffle", "drop_last", "seed", "batches")  # by which t
 
 
 class Boundary(NamedTuple):
-    """What stood when the last step was made: the place in the data, the running epoch's sums, the rate."""
+    """What stood when the last step was made: place in the data, the running epoch's sums, rate, each dropout's stream."""
 
     position: int | None
     loss_sum: float
     weight_sum: float
     rate: float
+    streams: tuple[tuple[Generator, dict[str, Any]], ...] = ()
 
 
 def boundary(trainer: Any) -> Boundary:
     """The one at which the trainer is now."""
-    return Boundary(position_of(trainer.loader), trainer.loss_sum, trainer.weight_sum, trainer.optimizer.lr)
+    streams = tuple((stream, stream.state_dict()) for stream in trainer.streams)
+    return Boundary(position_of(trainer.loader), trainer.loss_sum, trainer.weight_sum, trainer.optimizer.lr, streams)
 
 
 @contextmanager
@@ -40,7 +44,7 @@ def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterato
 
     An epoch that was stopped between two steps goes on there, with the sums that it had. After an error, Ctrl-C
     included, what did not end in a step is as if it had not been seen: gradients are cleared, the loader stands behind
-    the last whole step, and the rate is the old one where there was no step.
+    the last whole step, so do the streams of the dropouts, and the rate is the old one where there was no step.
     """
     if trainer.position is not None and position_of(loader) is not None:
         require_loader(trainer.expected_loader, loader)
@@ -48,6 +52,7 @@ def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterato
     start, resumes, rate = position_of(loader), goes_on(trainer, loader), trainer.optimizer.lr
     batches = Batches(loader)  # which fetches the first
     try:
+        trainer.in_epoch, trainer.streams = True, list(generators(trainer.model).values())
         trainer.begin_epoch(loader, resumes)
         trainer.boundary = boundary(trainer)._replace(position=start, rate=rate)
         with batches, _around_updates(trainer):
@@ -58,7 +63,7 @@ def training_pass(trainer: Any, loader: Any, accumulation_steps: int) -> Iterato
             _go_back(trainer, trainer.boundary)
         raise
     finally:
-        trainer.window_open = False
+        trainer.window_open = trainer.in_epoch = False
         trainer.forget_gradients()
 
 
@@ -71,7 +76,7 @@ def goes_on(trainer: Any, loader: Any) -> bool:
 def within_epoch(loader: Any) -> bool:
     """Whether the loader stands between two batches of one epoch, and says so."""
     stands = position_of(loader)
-    return stands is not None and isinstance(loader, Sized) and len(loader) > 0 and stands % len(loader) > 0
+    return stands is not None and stands % (batches_in(loader) or 1) > 0
 
 
 def described_loader(loader: Any) -> dict[str, Any] | None:
@@ -81,7 +86,7 @@ def described_loader(loader: Any) -> dict[str, Any] | None:
     if position_of(loader) is None:
         return None
     told = {name: getattr(loader, name, None) for name in LOADER}
-    told["batches"] = len(loader) if isinstance(loader, Sized) else None
+    told["batches"] = batches_in(loader)
     return {name: value if type(value) in (bool, int) else None for name, value in told.items()}
 
 
@@ -130,4 +135,6 @@ def _go_back(trainer: Any, last: Boundary) -> None:
     if last.position is not None:
         trainer.loader.position = last.position
     trainer.loss_sum, trainer.weight_sum, trainer.optimizer.lr = last.loss_sum, last.weight_sum, last.rate
+    for stream, state in last.streams:
+        stream.load_state_dict(state)
     trainer.boundary = last if last.weight_sum and within_epoch(trainer.loader) else None

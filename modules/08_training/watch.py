@@ -77,6 +77,5 @@ def gradient_norm(trainer: Any) -> float:
 
 
 def not_finite(model: Any) -> str | None:
-    """The first parameter or buffer that holds NaN or infinity, by dotted name."""
-    arrays = ((name, np.asarray(array)) for name, array in model.state_dict().items())
-    return next((name for name, array in arrays if not np.isfinite(array).all()), None)
+    """The first parameter that holds NaN or infinity, by dotted name. A buffer may: a mask is often made of -inf."""
+    return next((name for name, part in model.named_parameters() if not np.isfinite(part.data).all()), None)

@@ -105,6 +105,13 @@ def test_all_ranks_end_alike_to_the_bit_each_time(found: list[list[dict[str, Any
     assert len(ends) >= 2 and len(set(ends)) == 1
 
 
+def test_sums_are_taken_in_rank_order(found: list[list[dict[str, Any]]]) -> None:
+    want = {1: 1e16, 2: 1e16 + 1, 4: ((1e16 + 1) - 1e16) + 1}[len(found)]
+    sums = found[0][0]["summed"]
+    assert [len(numbers) for numbers in sums] == [1, 2, 3, 4, 5, 100]
+    assert {value for numbers in sums for value in numbers} == {want}
+
+
 def test_cases_end_where_they_are_meant_to(alone: dict[str, Any]) -> None:
     """Else they would agree for nothing."""
     epochs = {name: len(alone[name]["history"]["train_loss"]) for name in alone}
