@@ -31,7 +31,7 @@ oracle: .venv/oracle
 	$(BIN)/pytest tests/oracle
 
 test-all: .venv/developer
-	TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests
+	TITO_LONG=1 TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests
 	$(BIN)/pytest -vv tests/long
 
 # One environment, which grows by what a target needs: student, then developer, then oracle.

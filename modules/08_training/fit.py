@@ -145,6 +145,7 @@ class Fit:
         self.losses = self.ranks.from_first(self.losses)
         self.ranks.same_start(self.trainer)
         self.watch = Watch(self.trainer, self.ranks, self)
+        self.run.log(_rate_told(self.trainer))
         Run.current = self.run if self.run.folder else Run.current
         steps = _steps_an_epoch(self.train_loader, self.options.accumulation_steps)
         with progress(self.options.epochs, steps, self.trainer.epoch, quiet or self.ranks.rank > 0) as self.shown:
@@ -308,6 +309,11 @@ class Fit:
         """Into the log, and onto the screen."""
         self.run.log(text)
         self.shown.note(text)
+
+
+def _rate_told(trainer: Any) -> str:
+    unit, optimizer = trainer.scheduled_by, trainer.optimizer
+    return f"{type(trainer.scheduler).__name__} sets the rate before each {unit}" if unit else f"the rate is {optimizer.lr}"
 
 
 def _validation_losses(run: Run) -> list[float]:

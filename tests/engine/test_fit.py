@@ -75,7 +75,8 @@ def test_a_run_leaves_log_metrics_configuration_and_checkpoints(tmp_path: Path) 
     assert [row["val_loss"] for row in epochs] == trainer.history["eval_loss"]
     assert [row["accuracy"] for row in epochs] == trainer.history["accuracy"]
     assert [step for step, _ in run.step_files()] == [STEPS - 2, STEPS]
-    assert (run.folder / "train.log").read_text(encoding="utf-8").count("train_loss") == EPOCHS
+    log = (run.folder / "train.log").read_text(encoding="utf-8")
+    assert log.count("train_loss") == EPOCHS and "WarmupCosineLR sets the rate before each step" in log
     config = json.loads((run.folder / "config.json").read_text(encoding="utf-8"))
     assert (config["number"], config["scheduled_by"], config["accumulation_steps"]) == (1, "step", ACCUMULATION)
 
