@@ -268,7 +268,7 @@ def cut(path: Path) -> None:
 
 def change_an_opcode(path: Path) -> None:
     data = bytearray(path.read_bytes())
-    data[2] ^= 0x20  # of an empty dict
+    data[2] ^= 1  # one bit of EMPTY_DICT, which makes it no opcode: "refused"
     path.write_bytes(data)
 
 

@@ -312,8 +312,8 @@ def test_a_line_as_long_as_the_memory_is_passed_over(tmp_path: Path) -> None:
     first, second = (json.dumps(step_row(step)).encode() + b"\n" for step in (1, 2))
     with open(path, "wb") as file:
         file.write(first)
-        file.seek(2**26)  # a hole: no disk is used
-        file.write(second * 2)  # the first of these is the end of the long line
+        file.seek(2**26, os.SEEK_CUR)  # a hole: no disk is used
+        file.write(second * 2)  # the first of these is the end of the long line, and begins a new piece of it
     steps: list[int] = []
     assert peak_of(lambda: steps.extend(row["step"] for row in run.rows)) < 2**23
     assert steps == [1, 2]
@@ -385,6 +385,22 @@ def test_a_log_is_appended_to_and_takes_any_text(tmp_path: Path, monkeypatch: py
             run.log(text)
     lines = (tmp_path / run.name / "train.log").read_text(encoding="utf-8").splitlines()
     assert [line.split()[-1] for line in lines] == ["größer", "\\udcff", "last"]
+
+
+if os.name == "posix":
+
+    def test_a_log_that_finds_no_room_hides_no_error(tmp_path: Path) -> None:
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        try:
+            with pytest.raises(KeyError, match="the error"), Run.create(tmp_path, {}) as run:
+                run.record(step_row(1))
+                resource.setrlimit(resource.RLIMIT_FSIZE, (10, hard))
+                run.log("more than there is room for")
+                raise KeyError("the error")
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_a_closed_run_holds_no_file(tmp_path: Path) -> None:
@@ -660,6 +676,15 @@ def test_nothing_to_draw_is_told(tmp_path: Path, rows: list[dict[str, Any]]) -> 
 
 def line(*values: float) -> run_plot.Line:
     return np.arange(1.0, 1 + len(values)), np.array(values)
+
+
+def test_a_line_has_steps_and_finite_values() -> None:
+    rows = [step_row(2, loss=8.0), step_row(3, loss=None), step_row(5, loss=7, lr=0.5)]
+    lines = run_plot.lines_of(
+        [*rows, {"kind": "epoch", "step": 6, "train_loss": 4.0}, {"kind": "x", "step": 1, "lr": 1}]
+    )
+    told = {name: [column.tolist() for column in line] for name, line in lines.items()}
+    assert told == {"each step": [[2, 5], [8, 7]], "learning rate": [[5], [0.5]], "training": [[6], [4]]}
 
 
 def test_the_title_says_what_happened() -> None:
