@@ -1,0 +1,5 @@
+"""Not written yet."""
+
+from peers import Missing
+
+raise Missing("not written yet")
