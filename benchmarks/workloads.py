@@ -1,7 +1,7 @@
-"""What is timed: the data, sizes and settings of W1 to W9, the same for every peer. Begin at `Work`.
+"""What is timed: the data, sizes and settings, the same for every peer. Begin at `Work`.
 
-A peer module in peers/ has `PEERS`: a name in the table -> a function that takes a `Work` and gives a function `step`, or
-None where the peer does not take part. `step()` is one training step (or one evaluation) on the peer's own state; it
+A peer module in peers/ has `PEERS`: a name in the table -> a function that takes a `Work` and gives a function `step`,
+or None where the peer does not take part. `step()` is one training step (or one evaluation) on the peer's own state; it
 returns the loss from before the step as a Python float, as a loop that reports its loss needs it.
 """
 
@@ -22,8 +22,8 @@ BETAS, ADAM_EPS = (0.9, 0.999), 1e-8
 class Work:
     """One workload. Arrays are float32, labels int64; who changes an array takes a copy of it first.
 
-    `weights` holds (weight `(out, in)`, bias `(out,)`) a layer, in PyTorch's layout; of W6 its one pair is the scale and
-    the shift `(1024,)`. `optimizer` is "sgd", "momentum", "adam" or "" (evaluate only).
+    `weights` holds (weight `(out, in)`, bias `(out,)`) a layer, in PyTorch's layout; of W6 its one pair is the scale
+    and the shift `(1024,)`. `optimizer` is "sgd", "momentum", "adam" or "" (evaluate only).
     """
 
     name: str
@@ -92,11 +92,8 @@ def w6(name: str) -> Work:
     """
     rng = stream(0)
     x, y = (rng.standard_normal((256, 1024), dtype=np.float32) for _ in range(2))
-    scale, shift = (
-        1 + rng.standard_normal(1024, dtype=np.float32) / 10,
-        rng.standard_normal(1024, dtype=np.float32) / 10,
-    )
-    return Work(name, "norm", x, y, [(scale, shift)], "sgd", 300.0)
+    scale, shift = rng.standard_normal((2, 1024), dtype=np.float32) / 10
+    return Work(name, "norm", x, y, [(1 + scale, shift)], "sgd", 300.0)
 
 
 WORKS = {

@@ -12,7 +12,7 @@ from peers import Missing
 
 sys.path.insert(0, str(ROOT / "build" / "reference"))
 
-import tinytorch as tt  # noqa: E402  (it lies in build/)
+import tinytorch as tt
 
 Step = Callable[[], float]
 

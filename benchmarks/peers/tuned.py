@@ -1,4 +1,7 @@
-"""The limit: the arithmetic of by_hand.py into arrays made once, parameters and gradients as views of one flat buffer."""
+"""The limit: the arithmetic of by_hand.py into arrays that are made once.
+
+Parameters lie in one flat array and gradients in another, so that the optimizer needs a handful of calls in all.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ Step = Callable[[], float]
 
 
 class Flat:
-    """All parameters in one array, all gradients in another; `params` and `grads` are views, `(in, out)` and `(out,)`."""
+    """All parameters in one array, all gradients in another; `params` and `grads` are views: weight, bias, ..."""
 
     def __init__(self, work: Work) -> None:
         arrays = [array for weight, bias in work.weights for array in (weight.T, bias)]
