@@ -62,6 +62,7 @@ def world() -> Any:
     """The MPI communicator of all processes that mpirun started; None where it started none."""
     if not {"PMI_RANK", "OMPI_COMM_WORLD_RANK"} & set(os.environ):
         return None
+    os.environ.setdefault("MPIR_CVAR_POLLS_BEFORE_YIELD", "10")  # MPICH: more ranks than cores get on with one another
     from mpi4py import MPI
 
     return MPI.COMM_WORLD

@@ -83,6 +83,7 @@ def fit(
         inside.enter_context(run.locked())
         interrupts = inside.enter_context(Interrupts())
         Fit(trainer, train, val, options, run, ranks, interrupts, called, batch_callback).train(resume, quiet)
+    interrupts.raise_requested()  # out here, where it is no rank's failure
     return run
 
 
@@ -152,7 +153,6 @@ class Fit:
             for note in notes:
                 self.note(note)
             self.all_epochs()
-        self.interrupts.raise_requested()
 
     def go_on(self) -> list[str]:
         """Load the newest whole checkpoint of the run, if it has one; return what there is to say."""
@@ -231,7 +231,7 @@ class Fit:
         self.shown.epoch(row)
         self.asked_to_stop |= any([bool(callback(trainer, row)) for callback in self.callbacks])
         self.asked_to_stop |= self.watch.stop or self.wishes_to_stop()
-        self.asked_to_stop = self.ranks.from_first(self.asked_to_stop)
+        self.asked_to_stop = self.ranks.any(self.asked_to_stop)
 
     def evaluate(self) -> tuple[float | None, float | None]:
         """Loss and accuracy on `val`, which the first rank measures for all."""

@@ -56,6 +56,10 @@ class Alone:
         """What the first rank has."""
         return value
 
+    def any(self, wish: bool) -> bool:
+        """Whether a rank wishes so."""
+        return wish
+
     def same_start(self, trainer: Any) -> None:
         """All ranks begin where the first stands."""
 
@@ -151,6 +155,10 @@ class Ranks(Alone):
         """What the first rank has, on every rank."""
         return self.comm.bcast(value, root=0)
 
+    def any(self, wish: bool) -> bool:
+        """Whether a rank wishes so, on every rank."""
+        return any(self.comm.allgather(wish))
+
     def same_start(self, trainer: Any) -> None:
         """All ranks take over the first one's state."""
         content = self.from_first(gather(trainer) if self.rank == 0 else None)
@@ -162,7 +170,7 @@ class Ranks(Alone):
         """An error on one rank is printed and ends all, who would wait for it for ever."""
         try:
             yield
-        except Exception:
+        except BaseException:  # sys.exit and a second Ctrl-C too
             traceback.print_exc()
             sys.stderr.flush()
             self.comm.Abort(1)

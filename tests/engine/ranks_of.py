@@ -189,12 +189,24 @@ def ended_by_a_batch(comm: Any) -> Any:
     return told(trainer, steps=trainer.step)
 
 
+def ended_by_an_epoch_s_last_batch(comm: Any) -> Any:
+    """The last rank's wish comes when no step of the epoch is left to tell it."""
+    trainer = train(comm, loader(rows()), batch_callback=partial(wishes_at, 6, comm))
+    return told(trainer, steps=trainer.step)
+
+
+def ended_by_the_last_rank_s_callback(comm: Any) -> Any:
+    """After its second epoch."""
+    ends = [lambda trainer, row: is_last(comm) and row["epoch"] == 2]
+    return told(train(comm, loader(rows()), epochs=9, callbacks=ends))
+
+
 ALIKE: dict[str, Callable[[Any], Any]] = {
     case.__name__: case
     for case in (
         ragged, fewer_rows_than_ranks, one_row, class_weights, balanced_classes, ignored_rows,
         classes_that_weigh_nothing, clipped, by_the_step, a_loss_of_means, reached_by_some, evaluated, stopped_early,
-        ended_by_a_callback, ended_by_a_batch,
+        ended_by_a_callback, ended_by_a_batch, ended_by_an_epoch_s_last_batch, ended_by_the_last_rank_s_callback,
     )
 }  # fmt: skip
 
@@ -269,6 +281,8 @@ def fails(comm: Any, kind: str) -> None:
         if comm.Get_rank() == 1 and trainer.step == 5:
             if kind == "raises":
                 raise RuntimeError("rank 1 gives up")
+            if kind == "leaves":
+                sys.exit("rank 1 leaves")
             if kind == "killed":
                 os.kill(os.getpid(), signal.SIGKILL)
 

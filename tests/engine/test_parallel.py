@@ -116,7 +116,8 @@ def test_cases_end_where_they_are_meant_to(alone: dict[str, Any]) -> None:
     """Else they would agree for nothing."""
     epochs = {name: len(alone[name]["history"]["train_loss"]) for name in alone}
     assert (epochs["stopped_early"], epochs["ended_by_a_callback"], epochs["ended_by_a_batch"]) == (4, 2, 0)
-    assert alone["ended_by_a_batch"]["steps"] == 4
+    assert [alone[name]["steps"] for name in ("ended_by_a_batch", "ended_by_an_epoch_s_last_batch")] == [4, 6]
+    assert epochs["ended_by_the_last_rank_s_callback"] == 2
     assert [bool(count) for count in alone["reached_by_some"]["remembered"]] == [True] * 4 + [False] * 2
     before = np.concatenate([p.data.ravel() for p in ranks_of.network().parameters()])
     for name in alone.keys() - {"stopped_early", "reached_by_some"}:
@@ -200,6 +201,7 @@ def wait_for(folder: Path, pattern: str, seconds: float = 20.0) -> None:
     ("kind", "said"),
     [
         ("raises", "RuntimeError: batch 4: rank 1 gives up"),
+        ("leaves", "SystemExit: rank 1 leaves"),
         ("nan", "ValueError: batch 1: the loss is nan"),
         ("weightless", "ValueError: batch 2: the window has weight 0"),
     ],
