@@ -14,7 +14,7 @@ export CHECK
 # With NumPy 2.2, the last one for Python 3.10, an array's type asks for arguments; ours have none.
 TYPES := import sys; print("--allow-any-generics" * (sys.version_info < (3, 11)))
 
-.PHONY: demo test oracle test-all lock clean
+.PHONY: demo test oracle test-all bench lock clean
 
 demo: .venv/student
 	$(BIN)/tito dev demo build/demo
@@ -34,7 +34,11 @@ test-all: .venv/developer
 	TITO_LONG=1 TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests
 	$(BIN)/pytest -vv tests/long
 
-# One environment, which grows by what a target needs: student, then developer, then oracle.
+bench: .venv/bench
+	$(BIN)/tito dev export
+	$(BIN)/python benchmarks/run.py --out benchmarks/results.json
+
+# One environment, which grows by what a target needs: student, then developer, then oracle; bench beside them.
 .venv/student: pyproject.toml requirements/lock.txt
 	@$(PYTHON) -c "$$CHECK"
 	$(PYTHON) -m venv .venv
@@ -47,6 +51,10 @@ test-all: .venv/developer
 
 .venv/oracle: .venv/developer
 	$(PIP) --editable '.[oracle]'
+	touch $@
+
+.venv/bench: .venv/student
+	$(PIP) --editable '.[bench]'
 	touch $@
 
 lock:

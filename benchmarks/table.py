@@ -1,4 +1,4 @@
-"""results.json as text, at most 100 columns: `python benchmarks/table.py [FILE]`."""
+"""results.json as text, at most 100 columns: `python benchmarks/table.py [FILE]`; `--markdown` is README's table."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 NAME, CELL = 15, 12  # columns
+CLOCKS = {"cpu": "processor time", "wall": "wall time"}
 
 
 def time_of(seconds: float) -> str:
@@ -22,42 +23,117 @@ def ratio_of(spread: list[float]) -> str:
     return f"{spread[0]:.{digits}f} ±{(spread[2] - spread[1]) / 2:.{digits}f}"
 
 
-def line(name: str, cells: list[str]) -> str:
-    return (f"{name:<{NAME}}" + "".join(f"{cell:>{CELL}}" for cell in cells)).rstrip()
+def line(name: str, cells: list[str], cell: int = CELL) -> str:
+    return (f"{name:<{NAME}}" + "".join(f"{text:>{cell}}" for text in cells)).rstrip()
 
 
 def ratios(works: dict[str, Any], kind: str) -> list[str]:
-    """One line a peer; the first line is the measure's own time a step."""
+    """One line a peer; the first line is the time of a step of the peer that is the measure."""
     peers = list(dict.fromkeys(peer for found in works.values() for peer in found))
-    base = [time_of(next(iter(found.values()))[kind][0]) for found in works.values()]
-    rows = [line(peers[0], base)]
+    lines = [line("", list(works)), line(peers[0], [time_of(found[peers[0]][kind][0]) for found in works.values()])]
     for peer in peers[1:]:
         cells = [ratio_of(found[peer][f"{kind}_ratio"]) if peer in found else "" for found in works.values()]
-        rows.append(line(peer, cells))
-    return rows
+        lines.append(line(peer, cells))
+    return lines
+
+
+def steps(threads: str, works: dict[str, Any], rounds: int) -> list[str]:
+    """W1 to W7 beside the measure, W8 beside the bare loop."""
+    lines = []
+    beside = {name: found for name, found in works.items() if name != "W8"}
+    for kind in ("cpu", "wall") if threads == "1" else ("wall",):
+        head = f"{threads} thread{'s' * (threads != '1')}, {CLOCKS[kind]}"
+        if beside:
+            measure = next(iter(next(iter(beside.values()))))
+            lines += ["", f"{head}: ratio to {measure}, median of {rounds} blocks ± half the quartiles' distance"]
+            lines += ratios(beside, kind)
+        for peer in ("Trainer", "Trainer, fast") if "W8" in works else ():
+            if peer in works["W8"]:
+                bare, ratio = works["W8"]["bare loop"][kind][0], ratio_of(works["W8"][peer][f"{kind}_ratio"])
+                lines.append(f"W8, an epoch: bare loop {time_of(bare)}; DataLoader and {peer} {ratio} times that")
+    return lines
+
+
+def cell_of(found: dict[str, Any] | None, scale: float, unit: str) -> str:
+    if found is None:
+        return ""
+    return found.get("failed") or f"{found['cpu'] * scale:.3g}{unit}"
+
+
+def chains(results: dict[str, Any]) -> list[str]:
+    """W5: medians of each engine."""
+    labels = [label for label in next(iter(results.values())) if label.startswith("chain")]
+    heads = [label.removeprefix("chain of ").replace(", collector off", " off") for label in labels]
+    lines = ["", "W5, us a node, forward and backward (processor time), by length of the chain; off: no collector"]
+    lines.append(line("", [*heads, "bytes a node"], 13))
+    for engine, found in results.items():
+        cells = [cell_of(found.get(label), 1e6, "") for label in labels]
+        sizes = [chain["bytes"] for label, chain in found.items() if "bytes" in chain]
+        lines.append(line(engine, [*cells, f"{sizes[-1]:.0f}" if sizes else ""], 13))
+    return [*lines, *networks(results)]
+
+
+def networks(results: dict[str, Any]) -> list[str]:
+    depths = ("depth 8", "depth 16", "depth 32")
+    doubled = ("x + x, 22 times", "x + x, 1,000 times")
+    lines = ["", "W5, ms (processor time): x = x + x in float64; residual networks 64 wide, 32 rows"]
+    lines.append(line("", ["22 times", "1,000 times", *depths, "32 to 16"], 13))
+    for engine, found in results.items():
+        cells = [cell_of(found.get(label), 1e3, "") for label in (*doubled, *depths)]
+        pair = [found.get(depth, {}).get("cpu") for depth in depths[1:]]
+        lines.append(line(engine, [*cells, f"{pair[1] / pair[0]:.2f}" if all(pair) else ""], 13))
+    return lines
+
+
+def memory(results: dict[str, Any]) -> list[str]:
+    lines = ["", "peak resident memory in MB, of it before the first array; ratio to the first"]
+    for work, found in results.items():
+        first = next(iter(found.values()))["peak"]
+        cells = [
+            f"{name} {m['peak'] / 1e6:.0f} ({m['start'] / 1e6:.0f}) {m['peak'] / first:.2f}"
+            for name, m in found.items()
+        ]
+        lines.append(f"{work}: " + "; ".join(cells))
+    return lines
 
 
 def table(results: dict[str, Any]) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
-    lines = [f"{results['processor']}, {results['cores']} cores, Python {results['python']}, {results['date']}"]
-    lines += [versions, f"BLAS of NumPy: {results['kernel']}; load before: {results['load']}"]
+    lines = [
+        f"{results['processor']}, {results['cores']} cores, Python {results['python']}, {results['date']}",
+        versions,
+    ]
+    lines.append(f"NumPy's BLAS: {results['kernel']}; load before: {results['load']}")
     for threads, works in results["threads"].items():
-        for kind in ("cpu", "wall") if threads == "1" else ("wall",):
-            clock = {"cpu": "processor time", "wall": "wall time"}[kind]
-            lines += [
-                "",
-                f"{threads} thread{'s' * (threads != '1')}, {clock}: ratio to {first(works)}, "
-                f"median of {results['rounds']} blocks ± half the quartiles' distance",
-            ]
-            lines += [line("", list(works)), *ratios(works, kind)]
-    lines += [f"left out: {name}: {reason}" for name, reason in results["left_out"].items()]
+        lines += steps(threads, works, results["rounds"])
+    if results.get("W5"):
+        lines += chains(results["W5"])
+    if "W9" in results:
+        whole = results["W9"]
+        lines += ["", f"W9, the third milestone's digits: {time_of(whole['median'])}, {whole['accuracy']:.1%} right"]
+    if "memory" in results:
+        lines += memory(results["memory"])
+    reasons: dict[str, list[str]] = {}
+    for name, reason in results["left_out"].items():
+        reasons.setdefault(reason, []).append(name)
+    lines += [f"left out: {'; '.join(names)}: {reason}" for reason, names in reasons.items()]
     return "\n".join(lines)
 
 
-def first(works: dict[str, Any]) -> str:
-    return str(next(iter(next(iter(works.values())))))
+def markdown(results: dict[str, Any]) -> str:
+    """One thread, medians of processor time: the measure's time a step, and ratios to it."""
+    works = {name: found for name, found in results["threads"]["1"].items() if name != "W8"}
+    peers = list(dict.fromkeys(peer for found in works.values() for peer in found))
+    rows = [["", *works], ["---", *["---:"] * len(works)]]
+    rows.append([peers[0], *(time_of(found[peers[0]]["cpu"][0]) for found in works.values())])
+    for peer in peers[1:]:
+        ratios = [found[peer]["cpu_ratio"][0] if peer in found else None for found in works.values()]
+        rows.append([peer, *("" if ratio is None else f"{ratio:.2f}" for ratio in ratios)])
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 if __name__ == "__main__":
-    file = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).with_name("results.json")
-    print(table(json.loads(file.read_text(encoding="utf-8"))))
+    files = [Path(name) for name in sys.argv[1:] if name != "--markdown"]
+    file = files[0] if files else Path(__file__).with_name("results.json")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    print(markdown(found) if "--markdown" in sys.argv else table(found))

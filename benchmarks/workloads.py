@@ -27,7 +27,7 @@ class Work:
     """
 
     name: str
-    kind: str  # "xor", "classes" or "norm"
+    kind: str  # "xor", "classes", "norm" or "epoch"
     x: np.ndarray
     y: np.ndarray
     weights: list[tuple[np.ndarray, np.ndarray]]
@@ -96,6 +96,11 @@ def w6(name: str) -> Work:
     return Work(name, "norm", x, y, [(1 + scale, shift)], "sgd", 300.0)
 
 
+def w8(name: str) -> Work:
+    pixels, labels = digits()
+    return Work(name, "epoch", pixels, labels, layers(64, 32, 10), "momentum", 0.05)
+
+
 WORKS = {
     "W1": w1,
     "W2": w2,
@@ -104,6 +109,7 @@ WORKS = {
     "W6": w6,
     "W7/W2": lambda name: w2(name, ""),
     "W7/W3": lambda name: w3(name, ""),
+    "W8": w8,
 }
 TITLES = {
     "W1": "XOR MLP 2-4-1, sigmoid, mean squared error, 4 samples, SGD",
@@ -113,4 +119,5 @@ TITLES = {
     "W6": "layer norm and softmax on (256, 1024), forward, backward and SGD",
     "W7/W2": "W2, forward and loss only",
     "W7/W3": "W3, forward and loss only",
+    "W8": "an epoch of W2 over 1,797 digits, shuffled, by DataLoader and Trainer, beside the bare loop",
 }

@@ -193,7 +193,8 @@ def fused_norm(work: Work) -> Step:
 def by_hand(work: Work) -> Step | None:
     if work.kind == "classes":
         return evaluation(work) if not work.optimizer else {2: two_layers, 3: three_layers}[len(work.weights)](work)
-    return {"xor": xor, "norm": norm}[work.kind](work)
+    make = {"xor": xor, "norm": norm}.get(work.kind)
+    return make and make(work)
 
 
 def fused(work: Work) -> Step | None:

@@ -75,7 +75,9 @@ def optimizer(work: Work, params: Tree) -> tuple[Callable[..., tuple[Tree, Tree]
     return lambda *trees: sgd(work.lr, momentum, *trees), zeros() if momentum else None
 
 
-def jitted(work: Work) -> Step:
+def jitted(work: Work) -> Step | None:
+    if work.kind == "epoch":
+        return None
     loss_of = {"xor": squared_error, "classes": cross_entropy, "norm": norm}[work.kind]
     params = [(jnp.array(weight.T), jnp.array(bias)) for weight, bias in work.weights]
     if work.kind == "norm":

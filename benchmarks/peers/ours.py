@@ -83,7 +83,45 @@ def composed(x: Any, scale: Any, shift: Any) -> Any:
     return exps / exps.sum(1, keepdim=True)
 
 
-def ours(work: Work) -> Step:
+def bare_loop(work: Work) -> Step | None:
+    """An epoch over batches that were made before: those of the first epochs of `trainer`, in turn."""
+    if work.kind != "epoch":
+        return None
+    model, loader, loss_fn, epoch = network(work), loader_of(work), tt.CrossEntropyLoss(), 0
+    optimizer = tt.SGD(model.parameters(), lr=work.lr, momentum=0.9)
+    batches = [[loader.batch_at(e * len(loader) + i) for i in range(len(loader))] for e in range(5)]
+
+    def step() -> float:
+        nonlocal epoch
+        total = 0.0
+        for x, y in batches[epoch % len(batches)]:
+            loss = loss_fn(model(x), y)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+            total += loss.item() * len(y)
+        epoch += 1
+        return total / len(work.x)
+
+    return step
+
+
+def trainer(work: Work) -> Step | None:
+    """The same epoch by DataLoader and Trainer.train_epoch."""
+    if work.kind != "epoch":
+        return None
+    model, loader = network(work), loader_of(work)
+    made = tt.Trainer(model, tt.SGD(model.parameters(), lr=work.lr, momentum=0.9), tt.CrossEntropyLoss())
+    return lambda: float(made.train_epoch(loader))
+
+
+def loader_of(work: Work) -> Any:
+    return tt.DataLoader(tt.TensorDataset(tt.Tensor(work.x), tt.Tensor(work.y)), batch_size=32, shuffle=True)
+
+
+def ours(work: Work) -> Step | None:
+    if work.kind == "epoch":
+        return None
     if work.kind == "norm":
         return norm(work, composed)
     return training(work, tt.SGD, tt.Adam) if work.optimizer else evaluation(work)
@@ -93,9 +131,9 @@ def ours_fast(work: Work) -> Step | None:
     if work.kind == "norm":
         layer_norm, softmax = fast("fused", "LayerNorm"), fast("fused", "Softmax")
         return norm(work, lambda x, scale, shift: softmax().apply(layer_norm(EPS).apply(x, scale, shift)))
-    if not work.optimizer:
+    if work.kind == "epoch" or not work.optimizer:
         return None
     return training(work, fast("fast_optimizers", "FastSGD"), fast("fast_optimizers", "FastAdam"))
 
 
-PEERS: dict[str, Any] = {"ours": ours, "ours, fast": ours_fast}
+PEERS: dict[str, Any] = {"ours": ours, "ours, fast": ours_fast, "bare loop": bare_loop, "Trainer": trainer}

@@ -88,13 +88,17 @@ def whole(x: Any, scale: Any, shift: Any) -> Any:
     return functional.softmax(functional.layer_norm(x, scale.shape, scale, shift, EPS), 1)
 
 
-def eager(work: Work) -> Step:
+def eager(work: Work) -> Step | None:
+    if work.kind == "epoch":
+        return None
     if work.kind == "norm":
         return norm(work, composed, None)
     return training(work, None) if work.optimizer else evaluation(work)
 
 
 def fused(work: Work) -> Step | None:
+    if work.kind == "epoch":
+        return None
     if work.kind == "norm":
         return norm(work, whole, True)
     return training(work, True) if work.optimizer else None

@@ -216,8 +216,9 @@ def norm(work: Work) -> Step:
     return step
 
 
-def tuned(work: Work) -> Step:
-    return {"xor": xor, "classes": classes, "norm": norm}[work.kind](work)
+def tuned(work: Work) -> Step | None:
+    make = {"xor": xor, "classes": classes, "norm": norm}.get(work.kind)
+    return make and make(work)
 
 
 PEERS: dict[str, Any] = {"tuned": tuned}
