@@ -6,11 +6,13 @@ that NO_COLOR would have to turn off.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TextIO
 
 from tinytorch.settings import integer
@@ -99,8 +101,17 @@ class _Shown(Progress):
         try:
             if not self.lost:
                 show(text)
-        except (OSError, ValueError):  # ValueError: I/O operation on closed file
+        except (OSError, ValueError) as error:  # ValueError: I/O operation on closed file
             self.lost = True
+            if isinstance(error, OSError) and error.errno in (errno.EPIPE, errno.EIO):
+                self.to_nowhere()
+
+    def to_nowhere(self) -> None:
+        """Nobody reads the stream any more: what waits in its buffer would make Python's exit code 120."""
+        with suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self.stream.fileno())
+            os.close(nowhere)
 
     def write(self, text: str) -> None:
         """A line, its letters that the stream does not have as in a Python string."""
