@@ -319,10 +319,15 @@ class Operation:
         """Compute the result for tensors, numbers and arrays."""
         return Tensor.wrap(self.forward(*promote([tensor.data for tensor in self.tensors(inputs)])))
 
-    def tensors(self, inputs: tuple[Any, ...]) -> list[Tensor]:
+    def tensors(self, inputs: tuple[Any, ...]) -> tuple[Tensor, ...]:
         """The inputs as tensors; a number beside a tensor takes its precision."""
+        for x in inputs:
+            if not isinstance(x, Tensor):
+                break
+        else:
+            return inputs
         beside = next(x.data.dtype for x in inputs if isinstance(x, Tensor))
-        return [x if isinstance(x, Tensor) else Tensor.wrap(as_array(x, beside)) for x in inputs]
+        return tuple(x if isinstance(x, Tensor) else Tensor.wrap(as_array(x, beside)) for x in inputs)
 
 
 # %% [markdown]

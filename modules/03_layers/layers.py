@@ -85,7 +85,7 @@ class Affine(Operation):
         if x.shape[-1:] != weight.shape[1:]:
             sizes = f"x {x.shape} must end in the size that weight {weight.shape} ends in"
             raise ValueError(f"Affine: {sizes}; make the layer that wide, or reshape x")
-        result = x @ weight.T
+        result = x.dot(weight.T)
         if bias is None:
             return result
         if bias.shape != weight.shape[:1]:

@@ -3,7 +3,7 @@
 from tito.dev.mistakes import Mistake
 
 MISTAKES = [
-    Mistake("affine", old="x @ weight.T", new="x @ weight", says="multiplies by weight as it lies; each row belongs to an output, so it must be transposed", check="affine"),
+    Mistake("affine", old="x.dot(weight.T)", new="x.dot(weight)", says="multiplies by weight as it lies; each row belongs to an output, so it must be transposed", check="affine"),
     Mistake("affine", old="        result += bias\n", new="", says="leaves the bias out", check="affine"),
     Mistake("affine", old="result += bias", new="result -= bias", says="subtracts the bias", check="affine"),
     Mistake("affine", old="if x.shape[-1:] != weight.shape[1:]:", new="if x.shape[-1:] != weight.shape[:1]:", says="compares x with the number of outputs, not of inputs", check="affine"),

@@ -431,10 +431,10 @@ def kept_rows(self: ClassLoss, scores: Tensor, targets: np.ndarray) -> tuple[Ten
     name, classes = type(self).__name__, scores.data.shape[1]
     if targets.dtype.kind not in "iu":
         raise TypeError(f"{name}: class indices must be integers, got {targets.dtype}; or give (N, {classes})")
-    kept = targets != self.ignore_index
-    good = kept & (targets >= 0) & (targets < classes)
-    if np.count_nonzero(good) == len(targets):
+    good = (targets >= 0) & (targets < classes)
+    if np.count_nonzero(good) == len(targets) and not 0 <= self.ignore_index < classes:
         return scores, targets
+    kept = targets != self.ignore_index
     wrong = np.flatnonzero(kept & ~good)
     if wrong.size:
         row = int(wrong[0])

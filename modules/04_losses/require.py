@@ -21,8 +21,9 @@ def require_floats(name: str, prediction: Any) -> None:
 def require_same_shape(name: str, prediction: Tensor, targets: Any) -> None:
     """Raise ValueError unless both have one shape, TypeError unless the prediction is a tensor of floats."""
     require_floats(name, prediction)
-    if prediction.shape != np.shape(targets):
-        shapes = f"prediction {prediction.shape}, targets {np.shape(targets)}"
+    shape = targets.data.shape if isinstance(targets, Tensor) else np.shape(targets)
+    if prediction.data.shape != shape:
+        shapes = f"prediction {prediction.shape}, targets {shape}"
         raise ValueError(f"{name}: shapes differ: {shapes}; reshape one of them")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinytorch.activations import GELU, LogSoftmax, ReLU, Sigmoid, Softmax, Tanh
-from tinytorch.dtypes import promote
+from tinytorch.dtypes import fits, promote, spread
 from tinytorch.generator import Generator
 from tinytorch.grad_mode import creation, first_gradient, is_grad_enabled, no_grad
 from tinytorch.gradcheck import gradcheck
@@ -261,9 +261,9 @@ def apply(self: Operation, *inputs: Any) -> Tensor:
     output = self.forward(*promote([tensor.data for tensor in tensors]))
     result = Tensor.wrap(output)
     ### BEGIN SOLUTION
-    wanted = is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    wanted = is_grad_enabled() and any([tensor.requires_grad for tensor in tensors])
     if wanted and result.data.dtype.kind == "f":
-        self.inputs, self.output, self.number = tuple(tensors), result.data, next(creation)
+        self.inputs, self.output, self.number = tensors, result.data, next(creation)
         result.requires_grad, result.operation = True, self
     return result
     ### END SOLUTION
@@ -421,7 +421,8 @@ def receive(self: Tensor, share: np.ndarray, pending: dict[Operation, np.ndarray
 
     The share is brought to this tensor's shape and dtype first. A leaf copies its first share. About 5 lines.
     """
-    share = np.asarray(self.unbroadcast(share), dtype=self.data.dtype)
+    if not fits(share, self.data):
+        share = np.asarray(self.unbroadcast(share), dtype=self.data.dtype)
     ### BEGIN SOLUTION
     if self.operation is None or self.retains_grad:
         self.grad = share.copy() if self.grad is None else np.asarray(self.grad + share)
@@ -516,16 +517,17 @@ test_unit_receive_copies()
 @patch
 def history(self: Tensor) -> list[Operation]:
     """Every recorded operation that this tensor came from, oldest first. Raises RuntimeError when one was freed."""
-    found: set[Operation] = set()
+    found: dict[int, Operation] = {}  # by number
     stack = [self]
     while stack:
         operation = stack.pop().operation
-        if operation is not None and operation not in found:
+        if operation is not None:
             if not operation.inputs:
                 raise RuntimeError("backward: an earlier backward freed this graph; pass it retain_graph=True")
-            found.add(operation)
-            stack.extend(operation.inputs)
-    return sorted(found, key=lambda operation: operation.number)
+            if operation.number not in found:
+                found[operation.number] = operation
+                stack.extend(operation.inputs)
+    return [found[number] for number in sorted(found)]
 
 
 # %%
@@ -1052,20 +1054,21 @@ test_unit_matmul_broadcast()
 # ## Backward of shapes and sums
 #
 # Reshape and permute undo themselves. A sum gives its gradient to every number that went in. These are solved; `unfold`
-# gives the dimension back that a fold took away, with size 1, so that the rest is broadcasting.
+# gives the dimension back that a fold took away, with size 1, so that the rest is broadcasting (`spread` is
+# `np.broadcast_to`, but quick where arrays are small).
 
 # %% twin="Sum.backward"
 @patch
 def unfold(self: Operation, folded: np.ndarray, dim: int | tuple[int, ...] | None, keepdim: bool) -> np.ndarray:
     """Give back with size 1 what was folded away. `(2,)` from `(2, 3)` over dim 1 becomes `(2, 1)`"""
-    if keepdim:
+    if keepdim or folded.ndim == 0:
         return folded
     return np.expand_dims(folded, tuple(range(self.inputs[0].data.ndim)) if dim is None else dim)
 
 
 @patch
 def backward(self: Sum, grad: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(self.unfold(grad, self.dim, self.keepdim), self.inputs[0].shape)
+    return spread(self.unfold(grad, self.dim, self.keepdim), self.inputs[0].data.shape)
 
 
 @patch
@@ -1109,7 +1112,7 @@ def backward(self: Mean, grad: np.ndarray) -> np.ndarray:
     (a,) = self.inputs
     count = a.data.size // max(self.output.size, 1)
     share = self.unfold(grad, self.dim, self.keepdim) / max(count, 1)
-    return np.broadcast_to(share, a.shape)
+    return spread(share, a.data.shape)
     ### END SOLUTION
 
 
@@ -1309,8 +1312,8 @@ def backward(self: Affine, grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
     x, weight = self.inputs[0], self.inputs[1]
     rows = grad.reshape(-1, grad.shape[-1])
     ### BEGIN SOLUTION
-    to_x = grad @ weight.data if x.requires_grad else None
-    to_weight = rows.T @ x.data.reshape(-1, x.shape[-1]) if weight.requires_grad else None
+    to_x = grad.dot(weight.data) if x.requires_grad else None
+    to_weight = rows.T.dot(x.data.reshape(-1, x.data.shape[-1])) if weight.requires_grad else None
     return (to_x, to_weight, rows.sum(axis=0))[: len(self.inputs)]
     ### END SOLUTION
 
@@ -1399,17 +1402,29 @@ believed - true
 #
 # **By hand** beliefs `[0.2 0.7 0.1]` with class 1 right give `[0.2 -0.3 0.1]`; times the row's weight, over the total.
 
+# %% supplied="SoftmaxCrossEntropy.forward"
+@patch
+def forward(self: SoftmaxCrossEntropy, z: np.ndarray) -> np.ndarray:
+    """As before, but the exps and their sums are kept, for backward needs them."""
+    shifted, rows = z - z.max(axis=1, keepdims=True), np.arange(len(z))
+    self.exps = np.exp(shifted)
+    self.sums = self.exps.sum(axis=1)
+    losses = np.log(self.sums) - shifted[rows, self.targets]
+    if self.weights is not None:
+        losses *= self.weights
+    return losses.sum() / self.total
+
+
 # %% exercise="cross_entropy" points=4
 @patch
 def backward(self: SoftmaxCrossEntropy, grad: np.ndarray) -> np.ndarray:
     """Softmax of each row, minus 1 at its target, times `weights`, over `total`. `() -> (N, C)`
 
-    `self.targets (N,)`, `self.weights (N,)` or None and `self.total` were given to the constructor. About 6 lines.
+    `self.targets (N,)`, `self.weights (N,)` or None and `self.total` were given to the constructor; forward kept
+    `self.exps (N, C)` and `self.sums (N,)`. About 5 lines.
     """
-    z = self.inputs[0].data
     ### BEGIN SOLUTION
-    exps = np.exp(z - z.max(axis=1, keepdims=True))
-    to_logits: np.ndarray = exps / exps.sum(axis=1, keepdims=True)
+    to_logits: np.ndarray = self.exps / self.sums[:, None]
     to_logits[np.arange(len(to_logits)), self.targets] -= 1
     if self.weights is not None:
         to_logits *= self.weights[:, None]
