@@ -14,7 +14,7 @@ export CHECK
 # With NumPy 2.2, the last one for Python 3.10, an array's type asks for arguments; ours have none.
 TYPES := import sys; print("--allow-any-generics" * (sys.version_info < (3, 11)))
 
-.PHONY: demo test oracle test-all bench lock clean
+.PHONY: demo test guard oracle test-all bench lock clean
 
 demo: .venv/student
 	$(BIN)/tito dev demo build/demo
@@ -25,6 +25,10 @@ test: .venv/developer
 	$(BIN)/tito dev export
 	$(BIN)/mypy $$($(BIN)/python -c '$(TYPES)') tito build/reference/tinytorch
 	$(BIN)/pytest -n 2
+
+guard: .venv/developer
+	$(BIN)/tito dev export
+	$(BIN)/python benchmarks/guard.py
 
 oracle: .venv/oracle
 	$(BIN)/tito dev export

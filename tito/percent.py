@@ -177,6 +177,8 @@ def _next_mark(lines: Sequence[str], start: int, kind: str) -> int:
 
 def _open_quote(line: str, triple: str | None) -> str | None:
     """The kind of triple quote that is open after `line`, given the one open before it."""
+    if '"' not in line and "'" not in line:
+        return triple
     if triple is None and line.lstrip().startswith("#"):
         return None
     single, last = None, -1

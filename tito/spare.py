@@ -11,7 +11,8 @@ from pathlib import Path
 from tito import testing
 from tito.testing import Child, Job, Outcome
 
-IMPORTS = ("tito.checks.observe", "tito.notebook", "tinytorch")
+TOOLS = ("tito.checks.observe", "tito.notebook")  # they bring NumPy, and need no package
+IMPORTS = (*TOOLS, "tinytorch")
 
 
 class Spare:
@@ -21,12 +22,12 @@ class Spare:
         self.child: Child | None = None
         self.package: Path | None = None
 
-    def prepare(self, package: Path | None) -> None:
-        """Have a process ready for this package."""
+    def prepare(self, package: Path | None, imports: Sequence[str] = IMPORTS) -> None:
+        """Have a process ready for this package; TOOLS are its imports where the package is not built yet."""
         if package is None or (self.child and package == self.package and self.child.process.poll() is None):
             return
         self.close()
-        self.child, self.package = testing.start(package, IMPORTS), package
+        self.child, self.package = testing.start(package, imports), package
 
     def run(self, jobs: Sequence[Job], package: Path, *, keep_going: bool = False) -> list[Outcome]:
         """As testing.run, in the process that waits."""

@@ -26,7 +26,6 @@ import io
 import math
 import os
 import pickle
-import secrets
 import stat
 from pathlib import Path
 from typing import Any
@@ -69,6 +68,8 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
 
     It is written under a name of its own in the same folder, `<name>.<8 hex digits>.tmp`, and renamed when it is whole.
     """
+    import secrets
+
     path = Path(path)
     temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
     try:

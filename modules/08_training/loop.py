@@ -15,7 +15,6 @@ import numpy as np
 
 from tinytorch.batches import evaluating, evaluation_pass
 from tinytorch.checkpoint import read_checkpoint, write_checkpoint
-from tinytorch.fit import Options, fit
 from tinytorch.generator import Generator
 from tinytorch.runs import Run
 from tinytorch.settings import integer
@@ -146,6 +145,8 @@ class TrainingLoop:
         Raises ValueError that names batch and parameter when a loss or gradient is not finite, the last good checkpoint
         being left; ValueError for a run of another configuration, FileNotFoundError for a run that isn't there.
         """
+        from tinytorch.fit import Options, fit  # and all that keeps a run, which a bare loop never needs
+
         options = Options(epochs, accumulation_steps, save_interval, keep_last_n, early_stopping)
         extras = callbacks, batch_callback, class_weights, quiet, comm
         return fit(self, train, val, options, run_dir, resume, *extras)

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import math
 import os
 import re
@@ -26,13 +25,15 @@ from datetime import datetime
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from tinytorch.checkpoint import read_checkpoint, replace_file, require_same
-from tinytorch.run_plot import draw_run
 from tinytorch.settings import integer
+
+if TYPE_CHECKING:
+    import logging
 
 __all__ = ["Run", "load_model"]
 
@@ -179,6 +180,8 @@ class Run:
 
         Raises ValueError when there is no row yet, or no path for an unsaved run.
         """
+        from tinytorch.run_plot import draw_run
+
         path = Path(path) if path is not None else self._path("run.png")
         seed = f", seed {self.config['seed']!s:.40}" if "seed" in self.config else ""
         draw_run(self.rows_with("step"), path, f"run {self.number}, {self.name}{seed}")
@@ -342,6 +345,8 @@ def _held(path: Path, seconds: float, busy: str) -> Iterator[None]:
 
 def _logger(name: str, path: Path | None) -> logging.Logger:
     """A child of the logger `tinytorch`, one a Run: of a name in two folders each has its own file."""
+    import logging
+
     logger = logging.Logger(name, logging.INFO)
     logger.parent = logging.getLogger("tinytorch")
     if path is not None:

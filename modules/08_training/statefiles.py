@@ -17,15 +17,17 @@ import math
 import os
 import re
 import stat
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinytorch.checkpoint import DTYPES, LARGEST, CheckpointError, replace_file
+
+if TYPE_CHECKING:
+    import zipfile  # a seventh of the package's time to import, so it is imported where it is used
 
 __all__ = ["load_npz", "load_safetensors", "load_torch_state", "save_npz", "save_safetensors"]
 
@@ -47,6 +49,8 @@ def save_npz(path: str | os.PathLike[str], state: dict[str, np.ndarray]) -> None
     state gives one file, byte for byte. Raises TypeError or ValueError for another state, OSError when the file cannot
     be written; an older file at `path` then stays. Source of the format: NumPy's manual, at numpy.lib.format.
     """
+    import zipfile
+
     checked, stream = _checked(state), io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, array in checked.items():
@@ -62,6 +66,8 @@ def load_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     Raises FileNotFoundError for no file, CheckpointError (kind corrupt, or refused: compressed, pickled or other things
     than arrays with plain names) for any other.
     """
+    import zipfile
+
     data = _read(path)
     with _parsing(path, ".npz file"), zipfile.ZipFile(io.BytesIO(data)) as archive:
         members = _members(archive, data)
@@ -109,6 +115,8 @@ def load_torch_state(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     checksums are compared first. Raises ImportError without PyTorch, FileNotFoundError for no file, CheckpointError
     (kind corrupt, or refused: anything but plain tensors by name) for any other, also one from before PyTorch 1.6.
     """
+    import zipfile
+
     torch, data = _package("torch", "pip install torch"), _read(path)
     with _parsing(path, "file of torch.save since PyTorch 1.6"), zipfile.ZipFile(io.BytesIO(data)) as archive:
         _members(archive, data)
@@ -196,11 +204,13 @@ def _array(name: str, dtype: str, shape: Any, raw: Any, order: Any = "C") -> np.
 
 def _members(archive: zipfile.ZipFile, data: bytes) -> list[zipfile.ZipInfo]:
     """All members. Raises CheckpointError when one is compressed, when they overlap, or when the list is cut short."""
+    from zipfile import ZIP_STORED
+
     members = archive.infolist()
     if len(members) != int.from_bytes(data[-12:-10], "little"):  # their number, which zipfile does not look at
         raise CheckpointError("it lists another number of members than it says")
     for member in members:
-        if member.compress_type != zipfile.ZIP_STORED or member.compress_size != member.file_size:
+        if member.compress_type != ZIP_STORED or member.compress_size != member.file_size:
             raise CheckpointError(f"{member.filename!r:.50} is compressed; write it with np.savez", "refused")
     if sum(member.file_size for member in members) > len(data):
         raise CheckpointError("its members have more bytes than the file", "refused")

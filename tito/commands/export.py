@@ -6,10 +6,11 @@ import textwrap
 import time
 from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
-from tito import package, percent, report, testing
+from tito import package, percent, report
 from tito.commands.checking import check_lesson, failed
 from tito.commands.common import chosen, enter
 from tito.commands.lessons import exported_cells, package_jobs, present_input, stored_input
@@ -18,6 +19,7 @@ from tito.errors import NOT_YET, UserError
 from tito.fold import FoldError, FoldInput
 from tito.package import Commit
 from tito.report import Result
+from tito.spare import TOOLS, Spare
 from tito.workspace import Workspace
 
 GLUE = "\xa0"  # where no line ends
@@ -56,9 +58,10 @@ def _export(course: Course, workspace: Workspace, lesson: Lesson) -> bool:
         return False
     lessons = [each for each in course.lessons if each == lesson or workspace.exported(each)]
     inputs = [present_input(workspace, plan) if each == lesson else stored_input(workspace, each) for each in lessons]
-    with package.staging(workspace) as folder:
+    with package.staging(workspace) as folder, closing(Spare()) as spare:
+        spare.prepare(folder, TOOLS)  # NumPy is imported while the package is built
         notes = _build(folder, inputs, lesson)
-        broken = _broken(course, folder, lessons)
+        broken = _broken(course, folder, lessons, spare)
         if broken:
             intro = f"{result.file} is ok, but not the package built from it:"
             print(failed(course, workspace, replace(broken, notes=notes, intro=intro), KEPT))
@@ -80,10 +83,10 @@ def _build(folder: Path, inputs: Sequence[FoldInput], lesson: Lesson) -> list[st
         raise UserError(f"{error.message}, then repeat: tito export {lesson.id}", NOT_YET) from None
 
 
-def _broken(course: Course, folder: Path, lessons: list[Lesson]) -> Result | None:
+def _broken(course: Course, folder: Path, lessons: list[Lesson], spare: Spare) -> Result | None:
     """Run the visible checks of all exported lessons on the build: the first lesson that is not ok, if any."""
     began = time.perf_counter()
-    outcomes = testing.run(package_jobs(course, lessons), folder)
+    outcomes = spare.run(package_jobs(course, lessons), folder)
     bad = next((outcome.lesson for outcome in outcomes if outcome.status != "ok"), None)
     if bad is None:
         return None

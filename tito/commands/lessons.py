@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import astuple
+from functools import lru_cache
 from typing import Any
 
 from tito import package, percent, release
@@ -25,9 +26,14 @@ def stored_cells(workspace: Workspace, lesson: Lesson) -> list[Cell]:
     """The cells of an exported lesson, as they were then."""
     path = workspace.snapshot(lesson)
     try:
-        return percent.read(path.read_text(encoding="utf-8"))
+        return list(_read(path.read_text(encoding="utf-8")))
     except (UnicodeDecodeError, UserError):
         raise UserError(f"{path} is damaged; write it anew with: tito export {lesson.id}") from None
+
+
+@lru_cache(maxsize=32)
+def _read(text: str) -> tuple[Cell, ...]:
+    return tuple(percent.read(text))
 
 
 def present_input(workspace: Workspace, plan: Plan) -> FoldInput:

@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from tito import pycell
 from tito.fold import imports, parts, patches
@@ -212,19 +213,22 @@ class Package:
         self.notes.setdefault(statement.lesson, []).append(note)
 
 
-def public_names(source: str) -> list[str]:
+def public_names(source: str) -> tuple[str, ...]:
     """What a supplied module offers: its `__all__`, else its top-level names without an underscore."""
-    body = ast.parse(source).body
+    body = _tree(source).body
     for node in body:
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and bound_by(node) == ("__all__",) and node.value:
-            return list(ast.literal_eval(node.value))
-    return [name for node in body for name in bound_by(node) if not name.startswith("_")]
+            return tuple(ast.literal_eval(node.value))
+    return tuple(name for node in body for name in bound_by(node) if not name.startswith("_"))
 
 
-def own_imports(source: str) -> list[str]:
+@lru_cache(maxsize=256)
+def own_imports(source: str) -> tuple[str, ...]:
     """The files of our own package that a supplied module imports, wherever in its text."""
-    found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, (ast.Import, ast.ImportFrom)):
-            found += [item.inside or item.module for item in imports.read(node) if item.root in (PACKAGE, "")]
-    return found
+    items = (item for node in imports.inside(_tree(source).body) for item in imports.read(node))
+    return tuple(item.inside or item.module for item in items if item.root in (PACKAGE, ""))
+
+
+@lru_cache(maxsize=256)
+def _tree(source: str) -> ast.Module:
+    return ast.parse(source)

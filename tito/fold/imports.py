@@ -45,6 +45,16 @@ def read(node: ast.Import | ast.ImportFrom) -> list[Import]:
     return [Import(module, item.name, _renamed(item)) for item in node.names]
 
 
+def inside(body: Iterable[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The import statements of a body, wherever in its blocks."""
+    for node in body:
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            if isinstance(statements := getattr(node, block, None), list):
+                yield from inside(statements)
+
+
 def _renamed(item: ast.alias) -> str:
     return item.asname if item.asname and item.asname != item.name else ""
 

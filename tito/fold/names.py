@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import copy
 import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 _AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr")
@@ -31,8 +31,14 @@ class Uses:
 
 def uses(node: ast.stmt) -> Uses:
     """The names that a statement looks up outside itself."""
-    bare = _WithoutAnnotations().visit(copy.deepcopy(node))
-    source = ast.unparse(ast.fix_missing_locations(ast.Module([bare], [])))
+    return _uses(ast.unparse(node))
+
+
+@lru_cache(maxsize=4096)  # by text, for an export of all lessons builds the package as often as there are lessons
+def _uses(text: str) -> Uses:
+    node = ast.parse(text)
+    annotated = frozenset(_annotation_names(node))
+    source = ast.unparse(_WithoutAnnotations().visit(node))
     early: set[str] = set()
     late: set[str] = set()
     bound: set[str] = set()
@@ -40,8 +46,7 @@ def uses(node: ast.stmt) -> Uses:
     early.update(s.get_name() for s in table.get_symbols() if s.is_referenced())
     for child in table.get_children():
         _collect(child, early, late, bound)
-    hints = frozenset(_annotation_names(node)) - bound
-    return Uses(_written(early), _written(late), hints)
+    return Uses(_written(early), _written(late), annotated - bound)
 
 
 def _collect(table: symtable.SymbolTable, early: set[str], late: set[str], bound: set[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -29,7 +30,7 @@ def found(lines: Iterable[str], source: Sequence[str], start: int) -> list[int]:
 
     A line that was changed on its way is taken to stand where the next one is looked for.
     """
-    keys = [_key(line) for line in source]
+    keys = _keys(tuple(source))
     indexes: list[int] = []
     here = start
     for line in lines:
@@ -37,6 +38,11 @@ def found(lines: Iterable[str], source: Sequence[str], start: int) -> list[int]:
         indexes.append(min(here, len(keys) - 1) if index is None else index)
         here = here if index is None else index + 1
     return indexes
+
+
+@lru_cache(maxsize=4096)
+def _keys(lines: tuple[str, ...]) -> list[str]:
+    return [_key(line) for line in lines]
 
 
 def _key(line: str) -> str:

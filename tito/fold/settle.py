@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 from tito.errors import UserError
 from tito.fold import imports
 from tito.fold.files import File, Package, own_imports
@@ -103,13 +101,12 @@ class _Resolver:
         """Imports inside functions: tito is no part of the package, and a patch may not draw in other lessons."""
         if isinstance(self.piece, ClassPart):
             return
-        for node in ast.walk(self.piece.node):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                foreign = ("tito", "", PACKAGE) if self.piece.patched else ("tito", "")
-                for item in imports.read(node):
-                    if item.root in foreign:
-                        why = f"{self.piece.name} imports {item.module}, which exported code may not; {self._allowed()}"
-                        raise self.piece.origin.refuse(item.module, why, node.lineno)
+        foreign = ("tito", "", PACKAGE) if self.piece.patched else ("tito", "")
+        for node in imports.inside([self.piece.node]):
+            for item in imports.read(node):
+                if item.root in foreign:
+                    why = f"{self.piece.name} imports {item.module}, which exported code may not; {self._allowed()}"
+                    raise self.piece.origin.refuse(item.module, why, node.lineno)
 
     def _error(self, name: str, why: str) -> FoldError:
         line = line_of(self.piece.node, name)

@@ -11,6 +11,7 @@ import re
 import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
@@ -122,9 +123,14 @@ def _cut(line: str, column: int) -> str:
 
 def indent(lines: Sequence[str], prefix: str) -> list[str]:
     """The lines moved to the right, all but those inside a string: they are data. Docstrings move with the code."""
-    fixed = _string_lines(lines) - _docstring_lines(lines)
+    fixed = _fixed_lines(tuple(lines))
     moved = [prefix + line if line.strip() else "" for line in lines]
     return [line if i in fixed else moved[i] for i, line in enumerate(lines)]
+
+
+@lru_cache(maxsize=4096)
+def _fixed_lines(lines: tuple[str, ...]) -> set[int]:
+    return _string_lines(lines) - _docstring_lines(lines)
 
 
 def _string_lines(lines: Sequence[str]) -> set[int]:
