@@ -350,11 +350,12 @@ grad[0] + grad[1], grad.sum(axis=0), grad.sum(axis=1, keepdims=True)
 # %% exercise="unbroadcast" points=4
 @patch
 def unbroadcast(self: Tensor, grad: np.ndarray) -> np.ndarray:
-    """Sum `grad` over what broadcasting repeated. `(2, 3) -> (3,)` or `(2, 1)`, as this tensor is. About 5 lines."""
+    """Sum `grad` over what broadcasting repeated. `(2, 3) -> (3,)` or `(2, 1)`, as this tensor is. About 6 lines."""
     ### BEGIN SOLUTION
     if grad.shape == self.data.shape:
         return grad
-    grad = grad.sum(axis=tuple(range(grad.ndim - self.data.ndim)))
+    if grad.ndim > self.data.ndim:
+        grad = grad.sum(axis=tuple(range(grad.ndim - self.data.ndim)))
     stretched = tuple(i for i, size in enumerate(self.data.shape) if size == 1)
     return grad.sum(axis=stretched, keepdims=True)
     ### END SOLUTION
@@ -806,8 +807,8 @@ def backward(self: Div, grad: np.ndarray) -> tuple[np.ndarray | None, ...]:
     """Of a / b: grad / b to a, -grad * a / b**2 to b. About 3 lines."""
     ### BEGIN SOLUTION
     a, b = self.inputs
-    to_b = -grad * self.output / b.data if b.requires_grad else None
-    return grad / b.data if a.requires_grad else None, to_b
+    to_a = grad / b.data
+    return to_a if a.requires_grad else None, -to_a * self.output if b.requires_grad else None
     ### END SOLUTION
 
 
