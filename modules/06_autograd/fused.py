@@ -85,7 +85,7 @@ class FusedSoftmax(Operation):
         x = floating(a)
         shares = x - x.max(axis=self.dim, keepdims=True)
         np.exp(shares, out=shares)
-        shares /= shares.sum(axis=self.dim, keepdims=True)
+        shares /= total(shares, self.dim)
         return shares
 
     def backward(self, grad: np.ndarray) -> np.ndarray:
@@ -105,13 +105,13 @@ class FusedLogSoftmax(Operation):
         x = floating(a)
         shifted = x - x.max(axis=self.dim, keepdims=True)
         self.exps = np.exp(shifted)
-        self.sums = self.exps.sum(axis=self.dim, keepdims=True)
+        self.sums = total(self.exps, self.dim)
         shifted -= np.log(self.sums)
         return shifted
 
     def backward(self, grad: np.ndarray) -> np.ndarray:
         """grad - softmax * sum of grad over dim."""
-        to_x = self.exps * (grad.sum(axis=self.dim, keepdims=True) / -self.sums)
+        to_x = self.exps * (total(grad, self.dim) / -self.sums)
         to_x += grad
         return to_x
 
@@ -127,7 +127,7 @@ class FusedLayerNorm(Operation):
 
     def forward(self, x: np.ndarray, weight: np.ndarray, bias: np.ndarray) -> np.ndarray:
         rows = np.ascontiguousarray(x).reshape(-1, x.shape[-1])
-        self.normal = rows - rows.mean(axis=1, keepdims=True)
+        self.normal = rows - total(rows) / x.shape[-1]
         variance = dot(self.normal, self.normal) / x.shape[-1]
         self.inverse = 1 / np.sqrt(variance + self.eps)
         self.normal *= self.inverse
@@ -159,6 +159,13 @@ def dot(a: np.ndarray, b: np.ndarray, dim: int = -1) -> np.ndarray:
     if dim in (-1, a.ndim - 1):
         return np.vecdot(np.ascontiguousarray(a), np.ascontiguousarray(b))[..., None]  # else no BLAS, and less exact
     return (a * b).sum(axis=dim, keepdims=True)
+
+
+def total(a: np.ndarray, dim: int = -1) -> np.ndarray:
+    """Sum over `dim`, which stays with size 1. Along the last one by `dot` with ones: half the time of `sum`."""
+    if dim in (-1, a.ndim - 1):
+        return dot(a, np.ones(a.shape[-1], a.dtype))
+    return a.sum(axis=dim, keepdims=True)
 
 
 # What is refused
