@@ -241,7 +241,7 @@ class Flat(Optimizer):
         self.laid_out = self.identities()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles go without blocks: what was a view is an array of its own there."""
+        """Copies and pickles go without blocks: what was a view is an array of its own there, and ids are others."""
         return {**self.__dict__, "blocks": (), "apart": (), "laid_out": ()}
 
 
@@ -257,17 +257,16 @@ class FastSGD(Flat, SGD):
         scaled, slope = room
         grad = self.decay(weight, grad, slope)
         if self.momentum:
-            grad = self.follow(grad, state["momentum_buffer"], room)
+            grad = self.follow(grad, state["momentum_buffer"], scaled)
         weight -= np.multiply(grad, self.lr, out=scaled)
 
-    def follow(self, grad: np.ndarray, velocity: np.ndarray, room: Room) -> np.ndarray:
-        """`SGD.velocity`, which begins at 0 here; with `nesterov` gradient + momentum * velocity, into `room`."""
-        scaled, slope = room
+    def follow(self, grad: np.ndarray, velocity: np.ndarray, scaled: np.ndarray) -> np.ndarray:
+        """`SGD.velocity`, which begins at 0 here; with `nesterov` gradient + momentum * velocity, into `scaled`."""
         velocity *= self.momentum
         velocity += grad
         if not self.nesterov:
             return velocity
-        return np.add(grad, np.multiply(velocity, self.momentum, out=scaled), out=slope)
+        return np.add(grad, np.multiply(velocity, self.momentum, out=scaled), out=scaled)
 
 
 class FastAdam(Flat, Adam):

@@ -385,3 +385,8 @@ def test_an_error_within_a_step_confuses_nothing() -> None:
             optimizer.params[2].grad = None
 
     compare("adam", between, [(2,), (3,), (5,)])
+
+
+def test_a_pickle_holds_every_number_once() -> None:
+    fast, slow = run(FastAdam(parameters(LARGE)), steps=1), run(Adam(parameters(LARGE)), steps=1)
+    assert len(pickle.dumps(fast)) < 1.01 * len(pickle.dumps(slow))
