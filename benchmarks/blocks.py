@@ -89,7 +89,7 @@ def rounds(steps: dict[str, Step], number: int) -> dict[str, np.ndarray]:
     return taken
 
 
-def spread(values: np.ndarray) -> list[float]:
+def spread(values: Any) -> list[float]:
     """Median, lower and upper quartile, four digits."""
     return [float(f"{value:.4g}") for value in np.percentile(values, (50, 25, 75))]
 
@@ -114,10 +114,15 @@ def kernel() -> str:
     return " ".join(f"{pool['internal_api']} {pool['version']} {pool.get('architecture', '')}" for pool in numpys)
 
 
+def keep_memory() -> None:
+    """After an array of 31 MiB was freed, glibc keeps what smaller ones leave. Else that hangs on what ran before."""
+    np.ones(LARGE)
+
+
 def main(works: list[str], number: int, modules: tuple[str, ...]) -> dict[str, Any]:
     found, left_out = peers(modules)
     results = dict[str, Any]()
-    np.ones(LARGE)  # freed at once: glibc then keeps memory for arrays of this size, whatever was run before
+    keep_memory()
     for name in works:
         print(f"  {name}", file=sys.stderr, flush=True)
         results[name] = summary(rounds(steps_of(WORKS[name](name), found, left_out), number))

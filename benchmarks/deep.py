@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import gc
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from blocks import keep_memory, spread
 from workloads import ROOT, stream
 
 START, FACTOR, TERM = np.ones(4, np.float32), np.full(4, 0.9999, np.float32), np.full(4, 1e-4, np.float32)
 WIDTH, BATCH = 64, 32
+PATIENCE = 5.0  # seconds
 
 
 def layers(depth: int) -> list[tuple[np.ndarray, np.ndarray]]:
@@ -250,6 +251,13 @@ class Tinygrad:
         x.sum().backward()
         return start.grad.numpy()
 
+    def doubled(self, n: int) -> float:
+        x = start = self.tensor([1.0], dtype="float64")
+        for _ in range(n):
+            x = x + x
+        x.sum().backward()
+        return start.grad.item()
+
 
 ENGINES: dict[str, Any] = {
     "by hand": ByHand,
@@ -271,18 +279,18 @@ def resident() -> int:
         return 0
 
 
-def timed(action: Callable[[], Any], repeats: int) -> dict[str, float]:
-    """Wall time, the best and the median, and the median of processor time."""
-    wall, processor = [], []
-    for _ in range(repeats):
+def timed(action: Callable[[], Any], repeats: int, each: int = 1) -> dict[str, Any]:
+    """Seconds by `each`: spreads of wall and processor time, and the best. What is slow is repeated less often."""
+    wall, processor = list[float](), list[float]()
+    while len(wall) < repeats and (len(wall) < 3 or sum(wall) * each < PATIENCE):
         began, worked = time.perf_counter(), time.process_time()
         action()
-        wall.append(time.perf_counter() - began)
-        processor.append(time.process_time() - worked)
-    return {"best": min(wall), "median": statistics.median(wall), "cpu": statistics.median(processor)}
+        wall.append((time.perf_counter() - began) / each)
+        processor.append((time.process_time() - worked) / each)
+    return {"wall": spread(wall), "cpu": spread(processor), "best": float(f"{min(wall):.4g}")}
 
 
-def chain(engine: Any, n: int, collector: bool) -> dict[str, float]:
+def chain(engine: Any, n: int, collector: bool) -> dict[str, Any]:
     """The bytes are of the first, whose memory is new; the times of those that follow."""
     (gc.enable if collector else gc.disable)()
     before, sizes = resident(), list[int]()
@@ -290,25 +298,24 @@ def chain(engine: Any, n: int, collector: bool) -> dict[str, float]:
     got = engine.chain(n, lambda: sizes.append(resident()))
     if not np.allclose(got, want, rtol=0.02):
         raise SystemExit(f"chain: the gradient is {got}, not {want}")
-    repeats = max(3, 310_000 // n)
-    times = timed(lambda: engine.chain(n, lambda: None), repeats)
-    return {**{name: seconds / n for name, seconds in times.items()}, "bytes": (sizes[0] - before) / n}
+    return {**timed(lambda: engine.chain(n, lambda: None), 31, n), "bytes": round((sizes[0] - before) / n)}
 
 
-def doubled(engine: Any, n: int) -> dict[str, float]:
+def doubled(engine: Any, n: int) -> dict[str, Any]:
     if engine.doubled(n) != 2.0**n:
         raise SystemExit(f"x = x + x: the gradient is {engine.doubled(n)}, not 2**{n}")
     return timed(lambda: engine.doubled(n), 31)
 
 
-def residual(engine: Any, depth: int) -> dict[str, float]:
+def residual(engine: Any, depth: int) -> dict[str, Any]:
     run = engine.residual(depth)
     run()
     return timed(run, 101)
 
 
-def main(job: dict[str, Any]) -> dict[str, float]:
+def main(job: dict[str, Any]) -> dict[str, Any]:
     engine = ENGINES[job["engine"]]()
+    keep_memory()
     if job["what"] == "chain":
         return chain(engine, job["n"], job["collector"])
     return {"doubled": doubled, "residual": residual}[job["what"]](engine, job["n"])

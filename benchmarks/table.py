@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 NAME, CELL = 15, 12  # columns
@@ -23,13 +24,18 @@ def ratio_of(spread: list[float]) -> str:
     return f"{spread[0]:.{digits}f} ±{(spread[2] - spread[1]) / 2:.{digits}f}"
 
 
-def line(name: str, cells: list[str], cell: int = CELL) -> str:
-    return (f"{name:<{NAME}}" + "".join(f"{text:>{cell}}" for text in cells)).rstrip()
+def line(name: str, cells: list[str]) -> str:
+    return (f"{name:<{NAME}}" + "".join(f"{cell:>{CELL}}" for cell in cells)).rstrip()
+
+
+def peers_of(works: dict[str, Any]) -> list[str]:
+    """All names, in the order of the workload that has most of them."""
+    return list(dict.fromkeys(peer for found in sorted(works.values(), key=len, reverse=True) for peer in found))
 
 
 def ratios(works: dict[str, Any], kind: str) -> list[str]:
     """One line a peer; the first line is the time of a step of the peer that is the measure."""
-    peers = list(dict.fromkeys(peer for found in works.values() for peer in found))
+    peers = peers_of(works)
     lines = [line("", list(works)), line(peers[0], [time_of(found[peers[0]][kind][0]) for found in works.values()])]
     for peer in peers[1:]:
         cells = [ratio_of(found[peer][f"{kind}_ratio"]) if peer in found else "" for found in works.values()]
@@ -47,42 +53,43 @@ def steps(threads: str, works: dict[str, Any], rounds: int) -> list[str]:
             measure = next(iter(next(iter(beside.values()))))
             lines += ["", f"{head}: ratio to {measure}, median of {rounds} blocks ± half the quartiles' distance"]
             lines += ratios(beside, kind)
-        for peer in ("Trainer", "Trainer, fast") if "W8" in works else ():
-            if peer in works["W8"]:
-                bare, ratio = works["W8"]["bare loop"][kind][0], ratio_of(works["W8"][peer][f"{kind}_ratio"])
-                lines.append(f"W8, an epoch: bare loop {time_of(bare)}; DataLoader and {peer} {ratio} times that")
+        if "W8" in works:
+            bare, ratio = works["W8"]["bare loop"][kind][0], ratio_of(works["W8"]["Trainer"][f"{kind}_ratio"])
+            lines.append(f"W8, an epoch: bare loop {time_of(bare)}; DataLoader and Trainer {ratio} times that")
     return lines
 
 
-def cell_of(found: dict[str, Any] | None, scale: float, unit: str) -> str:
+def cell_of(found: dict[str, Any] | None, scale: float) -> str:
     if found is None:
         return ""
-    return found.get("failed") or f"{found['cpu'] * scale:.3g}{unit}"
+    return "failed" if "failed" in found else f"{found['cpu'][0] * scale:.3g}"
 
 
 def chains(results: dict[str, Any]) -> list[str]:
     """W5: medians of each engine."""
-    labels = [label for label in next(iter(results.values())) if label.startswith("chain")]
-    heads = [label.removeprefix("chain of ").replace(", collector off", " off") for label in labels]
+    labels = sorted((label for label in next(iter(results.values())) if label.startswith("chain")), key=len)
+    heads = [f"10^{label.count('0')}{' off' * label.endswith('off')}" for label in labels]
     lines = ["", "W5, us a node, forward and backward (processor time), by length of the chain; off: no collector"]
-    lines.append(line("", [*heads, "bytes a node"], 13))
+    lines.append(line("", [*heads, "bytes a node"]))
     for engine, found in results.items():
-        cells = [cell_of(found.get(label), 1e6, "") for label in labels]
-        sizes = [chain["bytes"] for label, chain in found.items() if "bytes" in chain]
-        lines.append(line(engine, [*cells, f"{sizes[-1]:.0f}" if sizes else ""], 13))
-    return [*lines, *networks(results)]
+        cells = [cell_of(found.get(label), 1e6) for label in labels]
+        sizes = [str(chain["bytes"]) for chain in found.values() if "bytes" in chain]
+        lines.append(line(engine, [*cells, *sizes[-1:]]))
+    return lines
 
 
 def networks(results: dict[str, Any]) -> list[str]:
     depths = ("depth 8", "depth 16", "depth 32")
     doubled = ("x + x, 22 times", "x + x, 1,000 times")
     lines = ["", "W5, ms (processor time): x = x + x in float64; residual networks 64 wide, 32 rows"]
-    lines.append(line("", ["22 times", "1,000 times", *depths, "32 to 16"], 13))
+    lines.append(line("", ["22 times", "1,000 times", *depths, "32 to 16"]))
     for engine, found in results.items():
-        cells = [cell_of(found.get(label), 1e3, "") for label in (*doubled, *depths)]
-        pair = [found.get(depth, {}).get("cpu") for depth in depths[1:]]
-        lines.append(line(engine, [*cells, f"{pair[1] / pair[0]:.2f}" if all(pair) else ""], 13))
-    return lines
+        cells = [cell_of(found.get(label), 1e3) for label in (*doubled, *depths)]
+        pair = [found.get(depth, {}).get("cpu", [0])[0] for depth in depths[1:]]
+        lines.append(line(engine, [*cells, f"{pair[1] / pair[0]:.2f}" if all(pair) else ""]))
+    failed = [f"failed: {engine}, {label}: {run['failed']}" for engine, found in results.items()
+              for label, run in found.items() if "failed" in run]  # fmt: skip
+    return [*lines, *failed]
 
 
 def memory(results: dict[str, Any]) -> list[str]:
@@ -107,23 +114,24 @@ def table(results: dict[str, Any]) -> str:
     for threads, works in results["threads"].items():
         lines += steps(threads, works, results["rounds"])
     if results.get("W5"):
-        lines += chains(results["W5"])
+        lines += [*chains(results["W5"]), *networks(results["W5"])]
     if "W9" in results:
         whole = results["W9"]
-        lines += ["", f"W9, the third milestone's digits: {time_of(whole['median'])}, {whole['accuracy']:.1%} right"]
-    if "memory" in results:
+        took = time_of(whole["cpu"][0])
+        lines += ["", f"W9, the third milestone's digits: {took} of processor time, {whole['accuracy']:.1%} right"]
+    if results.get("memory"):
         lines += memory(results["memory"])
     reasons: dict[str, list[str]] = {}
     for name, reason in results["left_out"].items():
         reasons.setdefault(reason, []).append(name)
     lines += [f"left out: {'; '.join(names)}: {reason}" for reason, names in reasons.items()]
-    return "\n".join(lines)
+    return "\n".join(fill(text, 100, subsequent_indent="    ") if len(text) > 100 else text for text in lines)
 
 
 def markdown(results: dict[str, Any]) -> str:
     """One thread, medians of processor time: the measure's time a step, and ratios to it."""
     works = {name: found for name, found in results["threads"]["1"].items() if name != "W8"}
-    peers = list(dict.fromkeys(peer for found in works.values() for peer in found))
+    peers = peers_of(works)
     rows = [["", *works], ["---", *["---:"] * len(works)]]
     rows.append([peers[0], *(time_of(found[peers[0]]["cpu"][0]) for found in works.values())])
     for peer in peers[1:]:

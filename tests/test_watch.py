@@ -12,14 +12,15 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tito.commands import watch
-from tito.spare import Spare
+from tito.spare import TOOLS, Spare
+from tito.testing import Job
 from tito.workspace import Workspace
 
 WRONG = "@patch\ndef __add__(self: Vector, other: Vector) -> Vector:\n    return self"
@@ -103,6 +104,19 @@ def test_another_lesson_is_exported_meanwhile(learner: Any) -> None:
     finally:
         spare.close()
     assert packages[0] is not None and packages[-1] not in (None, packages[0])
+
+
+def test_a_package_may_be_built_while_the_process_waits(tmp_path: Path) -> None:
+    place = {"number": 1, "id": "check-late", "role": "check", "name": "late", "file": "<cell 1>", "line": 1}
+    job = Job("01", [{**place, "source": "import tinytorch\nassert tinytorch.late == 3"}])
+    with closing(Spare()) as spare:
+        spare.prepare(tmp_path, TOOLS)
+        time.sleep(1)  # it has looked for its tools in the folder, and Python remembers what was there at that time
+        before = tmp_path.stat()
+        (tmp_path / "tinytorch").mkdir()
+        (tmp_path / "tinytorch" / "__init__.py").write_text("late = 3\n", encoding="utf-8")
+        os.utime(tmp_path, ns=(before.st_atime_ns, before.st_mtime_ns))  # as on a disk that counts in whole seconds
+        assert [outcome.status for outcome in spare.run([job], tmp_path)] == ["ok"]
 
 
 @contextmanager

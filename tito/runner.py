@@ -17,7 +17,7 @@ import threading
 import traceback
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from importlib import import_module
+from importlib import import_module, invalidate_caches
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -33,6 +33,7 @@ def main() -> None:
     """Run the plan that stands on stdin, and end without waiting for threads that were left behind."""
     _prepare(_next_line())
     plan = _next_line()
+    invalidate_caches()  # the package may have been built while this process waited
     channel = Channel(plan["mark"])
     runs = []
     for lesson in plan["lessons"]:

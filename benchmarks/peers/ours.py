@@ -25,6 +25,10 @@ def fast(module: str, name: str) -> Any:
         raise Missing(f"tinytorch.{module} has no {name} yet") from None
 
 
+def fast_sgd() -> Any:
+    return fast("fast_optimizers", "FastSGD")
+
+
 def network(work: Work) -> Any:
     activation, rng, steps = tt.Sigmoid if work.kind == "xor" else tt.ReLU, tt.Generator(0), list[Any]()
     for weight, bias in work.weights:
@@ -62,9 +66,9 @@ def evaluation(work: Work) -> Step:
     return step
 
 
-def norm(work: Work, shares_of: Callable[[Any, Any, Any], Any]) -> Step:
+def norm(work: Work, shares_of: Callable[[Any, Any, Any], Any], sgd: Any) -> Step:
     x, scale, shift = params = [tt.Parameter(array) for array in (work.x, *work.weights[0])]
-    y, rows, optimizer = tt.Tensor(work.y), len(work.x), tt.SGD(params, lr=work.lr)
+    y, rows, optimizer = tt.Tensor(work.y), len(work.x), sgd(params, lr=work.lr)
 
     def step() -> float:
         loss = (shares_of(x, scale, shift) * y).sum() / rows
@@ -123,17 +127,17 @@ def ours(work: Work) -> Step | None:
     if work.kind == "epoch":
         return None
     if work.kind == "norm":
-        return norm(work, composed)
+        return norm(work, composed, tt.SGD)
     return training(work, tt.SGD, tt.Adam) if work.optimizer else evaluation(work)
 
 
 def ours_fast(work: Work) -> Step | None:
     if work.kind == "norm":
-        layer_norm, softmax = fast("fused", "LayerNorm"), fast("fused", "Softmax")
-        return norm(work, lambda x, scale, shift: softmax().apply(layer_norm(EPS).apply(x, scale, shift)))
+        layer_norm, softmax = fast("fused", "layer_norm"), fast("fused", "softmax")
+        return norm(work, lambda x, scale, shift: softmax(layer_norm(x, len(scale), scale, shift, EPS), 1), fast_sgd())
     if work.kind == "epoch" or not work.optimizer:
         return None
-    return training(work, fast("fast_optimizers", "FastSGD"), fast("fast_optimizers", "FastAdam"))
+    return training(work, fast_sgd(), fast("fast_optimizers", "FastAdam"))
 
 
 PEERS: dict[str, Any] = {"ours": ours, "ours, fast": ours_fast, "bare loop": bare_loop, "Trainer": trainer}

@@ -21,7 +21,6 @@ Begin at `write_checkpoint` and `read_checkpoint`. Whether a content fits a give
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import math
 import os
@@ -124,6 +123,8 @@ def _require_array(name: str, found: Any, mine: np.ndarray) -> None:
 
 def _file_bytes(content: dict[str, Any]) -> bytes:
     """The whole file, walked once as a reader will walk it: what cannot be read is not written."""
+    import hashlib  # OpenSSL takes longer to load than all of this file
+
     payload = _pickled(_encoded(content, "content", 0))
     if len(payload) > LARGEST - 1000:
         raise CheckpointError(f"a checkpoint holds at most {LARGEST - 1000} bytes, this one has {len(payload)}")
@@ -134,6 +135,8 @@ def _file_bytes(content: dict[str, Any]) -> bytes:
 
 def _payload(path: Path) -> bytes:
     """The pickle inside the file: its own function, so that the bytes of the file are gone when that is read."""
+    import hashlib
+
     outer = _unpickled(_read(path))
     if not isinstance(outer, dict) or outer.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not a TinyTorch checkpoint")
