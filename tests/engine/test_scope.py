@@ -68,7 +68,7 @@ def test_the_bytes_of_an_mlp_are_those_worked_out_by_hand(rows: int, inputs: int
         ("input", 1, rows * inputs * 4),
         ("Affine", 2, rows * hidden * 4 + rows * classes * 4),
         ("ReLU", 1, rows * hidden * 4),
-        ("SoftmaxCrossEntropy", 2, 4 + rows * 8),  # the loss, and the targets that it saved
+        ("SoftmaxCrossEntropy", 4, 4 + rows * 8 + rows * classes * 4 + rows * 4),  # loss; targets, exps, sums saved
     ]
     assert sorted(found) == sorted(by_hand)
     assert [row[2] for row in found] == sorted((row[2] for row in by_hand), reverse=True)
