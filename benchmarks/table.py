@@ -69,8 +69,8 @@ def chains(results: dict[str, Any]) -> list[str]:
     """W5: medians of each engine."""
     labels = sorted((label for label in next(iter(results.values())) if label.startswith("chain")), key=len)
     heads = [f"10^{label.count('0')}{' off' * label.endswith('off')}" for label in labels]
-    lines = ["", "W5, us a node, forward and backward (processor time), by length of the chain; off: no collector"]
-    lines.append(line("", [*heads, "bytes a node"]))
+    lines = ["", "W5, us a node, forward and backward (processor time), by length; off: no collector; resident bytes"]
+    lines.append(line("", [*heads, "bytes"]))
     for engine, found in results.items():
         cells = [cell_of(found.get(label), 1e6) for label in labels]
         sizes = [str(chain["bytes"]) for chain in found.values() if "bytes" in chain]
