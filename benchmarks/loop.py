@@ -4,8 +4,9 @@
 
 Every time is of a whole process, from its start to its end, in a new workspace where all lessons are solved; the
 commands take turns. `checks` is what the checks themselves take of it: the same cells in a process that has NumPy and
-the package imported. A target is met by the median of the differences within a round. From 15 rounds on, loop.json is
-written.
+the package imported. A target is met by the median of the differences within a round. Processor time, which other work
+on the machine disturbs less, is given beside it: of a command and all that it starts. From 15 rounds on, loop.json is
+written. Not for Windows.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from typing import Any
 
 import numpy as np
@@ -69,21 +71,35 @@ def main() -> None:
     told = facts()
     with tempfile.TemporaryDirectory() as folder:
         place = Place(Path(folder))
-        samples = in_turns({**place.commands(), **place.checks()}, chosen.rounds)
+        samples, processor = in_turns({**place.commands(), **place.checks()}, chosen.rounds)
         samples |= {f"watch {key}, save to verdict": place.watch(key, chosen.rounds) for key in ("01", "08")}
     if chosen.make_test:
         samples["make test"] = [process("make", "test", cwd=ROOT)()]
-    rows, reached = {name: summary(values) for name, values in samples.items()}, targets(samples)
-    show(rows, reached)
+    found = {part: {name: summary(values) for name, values in times.items()}
+             for part, times in (("seconds", samples), ("processor", processor))}  # fmt: skip
+    found |= {"targets": targets(samples), "targets by processor": targets(processor)}
+    show(found)
     if chosen.rounds >= ROUNDS:
-        text = json.dumps({**told, "rounds": chosen.rounds, "seconds": rows, "targets": reached}, indent=1)
+        text = json.dumps({**told, "rounds": chosen.rounds, **found}, indent=1)
         Path(__file__).with_suffix(".json").write_text(text + "\n", encoding="utf-8")
 
 
-def in_turns(actions: dict[str, Timed], rounds: int) -> Samples:
-    """Seconds of each, one after the other, again and again; the first round warms up."""
-    turns = [{name: action() for name, action in actions.items()} for _ in range(rounds + 1)]
-    return {name: [turn[name] for turn in turns[1:]] for name in actions}
+def in_turns(actions: dict[str, Timed], rounds: int) -> tuple[Samples, Samples]:
+    """Seconds of each, and of the processor, one after the other, again and again; the first round warms up."""
+    turns = [{name: both(action) for name, action in actions.items()} for _ in range(rounds + 1)][1:]
+    wall, processor = ({name: [turn[name][i] for turn in turns] for name in actions} for i in (0, 1))
+    return wall, {**processor, **{name: wall[name] for name in actions if name.startswith("checks")}}
+
+
+def both(action: Timed) -> tuple[float, float]:
+    before = spent()
+    return action(), spent() - before
+
+
+def spent() -> float:
+    """Seconds of processor of all that was started from here and has ended."""
+    used = getrusage(RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def environment() -> dict[str, str]:
@@ -212,15 +228,17 @@ def over(at_most: float, samples: Samples, whole: str, *parts: str) -> dict[str,
     return {**summary(left), "at_most": at_most}
 
 
-def show(rows: dict[str, dict[str, float]], reached: dict[str, dict[str, float]]) -> None:
-    print(f"{'ms':<40}{'median':>10}{'quartiles':>20}")
-    for name, row in rows.items():
+def show(found: dict[str, dict[str, dict[str, float]]]) -> None:
+    print(f"{'ms':<38}{'median':>10}{'quartiles':>20}{'processor':>10}")
+    for name, row in found["seconds"].items():
         median, low, high = (1e3 * row[part] for part in ("median", "low", "high"))
-        print(f"{name:<40}{median:>10.1f}{f'{low:.1f} to {high:.1f}':>20}")
-    print(f"\n{'ms':<40}{'reached':>10}{'at most':>10}")
-    for name, one in reached.items():
-        missed = "   missed" * (one["median"] > one["at_most"])
-        print(f"{name:<40}{1e3 * one['median']:>10.1f}{1e3 * one['at_most']:>10.0f}{missed}")
+        processor = f"{1e3 * found['processor'][name]['median']:.1f}" if name in found["processor"] else ""
+        print(f"{name:<38}{median:>10.1f}{f'{low:.1f} to {high:.1f}':>20}{processor:>10}")
+    print(f"\n{'ms':<38}{'reached':>10}{'processor':>10}{'at most':>10}")
+    for name, one in found["targets"].items():
+        processor, missed = found["targets by processor"][name]["median"], one["median"] > one["at_most"]
+        numbers = "".join(f"{1e3 * value:>10.1f}" for value in (one["median"], processor, one["at_most"]))
+        print(f"{name:<38}{numbers}{'   missed' * missed}")
 
 
 if __name__ == "__main__":
