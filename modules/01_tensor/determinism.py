@@ -5,7 +5,6 @@ Begin at `exact_threads`. What of randomness is this package's own comes from a 
 
 from __future__ import annotations
 
-import random
 from contextlib import ContextDecorator, ExitStack
 
 import numpy as np
@@ -22,8 +21,9 @@ def set_seed(seed: int) -> Generator:
     NumPy's takes integers below 2**32; a larger seed is handed to it as its 32-bit words, lowest first, so that no two
     seeds become one. Raises TypeError for a seed that is no integer, ValueError for one below 0; then nothing is seeded.
     """
-    generator = Generator(seed)
-    number = int(seed)
+    import random
+
+    generator, number = Generator(seed), int(seed)
     random.seed(number)
     np.random.seed(number if number < 2**32 else _words(number))
     return generator

@@ -6,7 +6,6 @@ seed does. `split` gives a stream of its own by name, so that one more draw in o
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
 import numpy as np
@@ -32,6 +31,8 @@ class Generator:
 
     def _start(self, path: str) -> None:
         """Begin the stream that `path` names: the seed, then the names it was split by."""
+        import hashlib  # here, since it takes a while and not every program draws
+
         self.path = path
         key = int.from_bytes(hashlib.sha256(path.encode("utf-8")).digest()[:16], "little")
         self._stream = np.random.Generator(np.random.Philox(key=key))
