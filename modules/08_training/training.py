@@ -1185,8 +1185,8 @@ most_in_use(1024), most_in_use(128), 1024 * 512 * 4 / 2**20
 # A Trainer that weighs its samples, clips, follows a schedule, evaluates without a trace and resumes to the bit. It costs
 # a walk back for each batch, and a file of three times the weights. Not built, and why:
 #
-# - a way for several processes to share one window: it is this window again, with a network in between, so parallel.py
-#   does it without a line of yours (`fit(..., comm=...)`)
+# - other devices: NumPy computes on the processor alone. Several processes are this window again, with a network in
+#   between; parallel.py has them, for `fit(..., comm=...)`
 # - half precision: it needs its loss scaled, and NumPy computes it slowly
 #
 # That was the last lesson. From the array to the file, you wrote or traced all that trained above. Next, the milestones.
