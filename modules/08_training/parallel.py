@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 import traceback
+from array import array
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from typing import Any, TextIO
 
 import numpy as np
 
@@ -173,4 +176,15 @@ class Ranks(Alone):
         except BaseException:  # sys.exit and a second Ctrl-C too
             traceback.print_exc()
             sys.stderr.flush()
+            _wait_until_read(sys.stderr)
             self.comm.Abort(1)
+
+
+def _wait_until_read(stream: TextIO, seconds: float = 5.0) -> None:
+    """Abort ends this rank at once, and what its mpirun has not yet read of `stream` would be lost."""
+    end, unread = time.monotonic() + seconds, array("i", [1])
+    with suppress(ImportError, OSError):  # Windows has no such question, and not all is a pipe
+        fcntl, termios = import_module("fcntl"), import_module("termios")
+        while unread[0] and time.monotonic() < end:
+            fcntl.ioctl(stream.fileno(), termios.FIONREAD, unread)
+            time.sleep(0.01)

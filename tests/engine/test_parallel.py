@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,7 +19,7 @@ import pytest
 import ranks_of
 import tinytorch
 from runs_of import ACCUMULATION, EPOCHS, build
-from tinytorch import Run
+from tinytorch import Run, parallel
 
 from tito import package
 from tito.course import Course
@@ -210,6 +211,19 @@ def test_one_that_fails_ends_the_others(kind: str, said: str) -> None:
     done = ranks(2, "fails", kind, seconds=20)
     assert done.returncode != 0
     assert said in done.stderr, done
+
+
+def test_a_rank_waits_with_its_end_until_its_last_words_are_read() -> None:
+    """mpirun ends a rank at its Abort, and with it what lies in the pipe between them."""
+    reads, writes = os.pipe()
+    with open(reads, "rb") as reader, open(writes, "w", encoding="utf-8") as stream:
+        print("last words", file=stream, flush=True)
+        start = time.monotonic()
+        later = threading.Timer(0.3, reader.readline)
+        later.start()
+        parallel._wait_until_read(stream)
+        assert time.monotonic() - start >= 0.3
+        later.join()
 
 
 def test_one_that_is_killed_ends_the_others() -> None:
