@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None, course: Course | None = None) -
     """Run one command; the exit code."""
     _let_any_text_print()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    args = _parser().parse_args(given)
+    args = _parser(teaches="teach" in given[:1]).parse_args(given)
     try:
         return _run(args, course)
     except UserError as error:
@@ -86,7 +86,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(WRONG_USE, f"{self.prog}: {message.partition(' (choose')[0]}; see: {self.prog} --help\n")
 
 
-def _parser() -> _Parser:
+def _parser(teaches: bool = False) -> _Parser:
+    """All commands; those of `tito teach`, which are many, when one of them is called."""
     parser = _Parser(
         prog="tito",
         description="Build a machine-learning framework, exercise by exercise.",
@@ -98,6 +99,11 @@ def _parser() -> _Parser:
     commands = parser.add_subparsers(metavar="COMMAND", title="commands")
     for add in (_workspace_commands, _lesson_commands, _other_commands, _dev_commands):
         add(commands)
+    teach = _add(commands, "teach", "for instructors: release, collect, grade, report", module="tito.teach")
+    if teaches:
+        from tito.teach import cli
+
+        cli.add(teach.add_subparsers(metavar="COMMAND", title="commands", required=True))
     return parser
 
 

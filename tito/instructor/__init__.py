@@ -1,1 +1,0 @@
-"""What an instructor's course folder is made of."""
