@@ -49,7 +49,7 @@ def read(path: Path) -> StudentFile:
     """The cells of a student's file; a file that cannot be read is a UserError that says what to do."""
     text = _read_text(path)
     try:
-        return StudentFile(path, tuple(_notebook_cells(text) if _is_notebook(path) else _percent_cells(text)))
+        return StudentFile(path, tuple(notebook_cells(text) if _is_notebook(path) else _percent_cells(text)))
     except BrokenNotebook as error:
         way_out = f"put an earlier copy back, or start anew with: tito reset {_lesson_id(path)}"
         raise UserError(f"{path} is broken, {error}; {way_out}") from None
@@ -83,7 +83,8 @@ def _read_text(path: Path) -> str:
         raise UserError(f"{path} cannot be read: {why}; look for the cause with: tito doctor") from None
 
 
-def _notebook_cells(text: str) -> Iterator[StudentCell]:
+def notebook_cells(text: str) -> Iterator[StudentCell]:
+    """The cells of a notebook's JSON; BrokenNotebook or UserError says what is wrong. Parses no cell."""
     notebook = _parse_json(text)
     if not isinstance(notebook, dict) or "nbformat" not in notebook:
         raise BrokenNotebook("it holds JSON but no notebook")
