@@ -17,16 +17,7 @@ RATIO = 200  # text and notebooks come to 3 to 20
 FREE = 10**6  # bytes up to which no ratio is asked for
 DIRECTORY_ENTRY = 46 + 400  # bytes: the fixed part, and a name with what programs add to it
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
-BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError)
-    zipfile.BadZipFile,
-    zlib.error,
-    EOFError,
-    NotImplementedError,
-    RuntimeError,
-    ValueError,
-    struct.error,
-    OSError,
-)
+BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, RuntimeError, ValueError, OSError)
 
 
 @dataclass(frozen=True)
