@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import io
 import statistics
+import subprocess
+import sys
 import tokenize
 from pathlib import Path
 
@@ -17,6 +19,7 @@ COURSE = Course.find()
 FOLDER = reference(COURSE) / "tinytorch"
 EXPORTED = {lesson.name: (FOLDER / f"{lesson.name}.py").read_text(encoding="utf-8") for lesson in COURSE.lessons}
 BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+LATE = {"decimal", "hashlib", "json", "logging", "pathlib", "queue", "random", "tempfile", "urllib", "zipfile"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
@@ -78,3 +81,11 @@ def test_supplied_modules_are_copied_as_they_are() -> None:
     for lesson in COURSE.lessons:
         for path in lesson.supplied:
             assert (FOLDER / path.name).read_bytes() == Path(path).read_bytes()
+
+
+def test_importing_it_brings_no_module_that_takes_long() -> None:
+    """What NumPy has brought already costs nothing."""
+    program = "import sys, numpy; before = {*sys.modules}; import tinytorch; print(*sys.modules.keys() - before)"
+    command = [sys.executable, "-c", program]
+    brought = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, encoding="utf-8", check=True).stdout
+    assert "tinytorch.runs" in brought.split() and not LATE & set(brought.split())

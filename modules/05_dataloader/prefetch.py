@@ -11,10 +11,12 @@ import threading
 from collections.abc import Iterable, Iterator, Sized
 from contextlib import closing
 from contextvars import copy_context
-from queue import SimpleQueue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinytorch.settings import integer
+
+if TYPE_CHECKING:
+    from queue import SimpleQueue
 
 __all__ = ["PrefetchLoader"]
 
@@ -110,6 +112,8 @@ class _Ahead:
     """
 
     def __init__(self, loader: Any, depth: int) -> None:
+        from queue import SimpleQueue
+
         self.loader, self.position, self.open = loader, _position_of(loader), True
         self.wanted: SimpleQueue[None] = SimpleQueue()
         self.ready: SimpleQueue[tuple[Any, BaseException | None]] = SimpleQueue()

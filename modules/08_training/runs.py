@@ -14,7 +14,6 @@ any two lines here: every file is checked when it is read, and only names of the
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import os
 import re
@@ -23,17 +22,17 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import datetime
 from io import FileIO
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from tinytorch.checkpoint import read_checkpoint, replace_file, require_same
+from tinytorch.checkpoint import path_of, read_checkpoint, replace_file, require_same
 from tinytorch.settings import integer
 
 if TYPE_CHECKING:
     import logging
+    from pathlib import Path
 
 __all__ = ["Run", "load_model"]
 
@@ -43,8 +42,8 @@ BOOKKEEPING = {  # entries of a configuration that change no step of the run
 LARGEST_CONFIG = 2**20  # bytes
 LONGEST_ROW = 2**20  # bytes of a line of metrics.jsonl
 LONGEST_WAIT = 60.0  # seconds until another process has made its folder
-STEP = re.compile(r"step_([0-9]+)\.ckpt")
-LEFTOVER = re.compile(r"(step_[0-9]+\.ckpt|model_last\.ckpt|best\.ckpt|config\.json)\.[0-9a-f]{8}\.tmp")
+STEP = r"step_([0-9]+)\.ckpt"
+LEFTOVER = r"(step_[0-9]+\.ckpt|model_last\.ckpt|best\.ckpt|config\.json)\.[0-9a-f]{8}\.tmp"
 
 
 class Run:
@@ -70,7 +69,7 @@ class Run:
         Raises TypeError or ValueError, before anything is made, when `config` is no dict of plain JSON values;
         RuntimeError when another process keeps `run_dir` locked for a minute.
         """
-        config, root = _plain(config), Path(run_dir).absolute()
+        config, root = _plain(config), path_of(run_dir).absolute()
         root.mkdir(parents=True, exist_ok=True)
         with _held(root / ".lock", LONGEST_WAIT, f"{root} is locked by another process; end it, then try again"):
             config["number"] = 1 + max((run.number for run in cls.all(root)), default=0)
@@ -86,7 +85,7 @@ class Run:
     @classmethod
     def open(cls, folder: str | os.PathLike[str]) -> Run:
         """The run in `folder`. Raises FileNotFoundError when there is none, ValueError when it is damaged or a link."""
-        path = Path(folder).absolute()
+        path = path_of(folder).absolute()
         for part in (path, *(path / name for name in ("config.json", "metrics.jsonl", "train.log"))):
             _require_own(part, stat.S_ISDIR if part == path else stat.S_ISREG)
         if not (path / "config.json").exists():
@@ -99,7 +98,8 @@ class Run:
     @classmethod
     def all(cls, run_dir: str | os.PathLike[str]) -> list[Run]:
         """The runs in `run_dir`, oldest first by number. A folder without a readable config.json is no run."""
-        entries = Path(run_dir).iterdir() if Path(run_dir).is_dir() else ()
+        root = path_of(run_dir)
+        entries = root.iterdir() if root.is_dir() else ()
         runs = [run for entry in entries if (run := _opened(entry)) is not None]
         return sorted(runs, key=lambda run: (run.number, run.name))
 
@@ -157,7 +157,7 @@ class Run:
     def rows_with(self, name: str) -> Iterator[dict[str, Any]]:
         """The rows that have an entry `name`, oldest first and one at a time, for a run has millions of them."""
         yield from (row for row in self._kept if name in row)
-        mark = json.dumps(name).encode("utf-8")
+        mark = _json(name)
         for _, line in self._lines():
             if mark in line and (row := _row(line)) is not None and name in row:
                 yield row
@@ -182,7 +182,7 @@ class Run:
         """
         from tinytorch.run_plot import draw_run
 
-        path = Path(path) if path is not None else self._path("run.png")
+        path = path_of(path) if path is not None else self._path("run.png")
         seed = f", seed {self.config['seed']!s:.40}" if "seed" in self.config else ""
         draw_run(self.rows_with("step"), path, f"run {self.number}, {self.name}{seed}")
         return path
@@ -201,7 +201,7 @@ class Run:
 
     def step_files(self) -> list[tuple[int, Path]]:
         """(S, path) of every step_S.ckpt, smallest S first."""
-        return sorted((int(found[1]), path) for path in self._files() if (found := STEP.fullmatch(path.name)))
+        return sorted((int(found[1]), path) for path in self._files() if (found := re.fullmatch(STEP, path.name)))
 
     def keep_last(self, n: int) -> None:
         """Remove all step_S.ckpt but the `n` of the largest S. Raises ValueError for an `n` under 1."""
@@ -211,7 +211,7 @@ class Run:
     def clean(self) -> None:
         """Remove the temporary files of writers that were killed. Call it under the lock: a writer has them too."""
         for path in self._files():
-            if LEFTOVER.fullmatch(path.name):
+            if re.fullmatch(LEFTOVER, path.name):
                 path.unlink(missing_ok=True)
 
     def differing(self, config: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -288,15 +288,15 @@ def load_model(
 def _named(run: Run | str | os.PathLike[str], run_dir: str | os.PathLike[str] | None) -> Run:
     if isinstance(run, Run):
         return run
-    inside = Path(run_dir or "runs", run)
-    return Run.open(run if Path(run).exists() and not inside.exists() else inside)
+    inside = path_of(run_dir or "runs") / run
+    return Run.open(run if path_of(run).exists() and not inside.exists() else inside)
 
 
 def _newest(run_dir: str | os.PathLike[str] | None, name: str) -> Run:
     """The current run; where there is none, or a folder of runs is named, the newest in it that holds file `name`."""
     if run_dir is None and Run.current is not None:
         return Run.current
-    run_dir = Path(run_dir or "runs")
+    run_dir = path_of(run_dir or "runs")
     holding = [run for run in Run.all(run_dir) if (run_dir / run.name / name).is_file()]
     if not holding:
         raise FileNotFoundError(
@@ -373,12 +373,16 @@ def _read(path: Path, largest: int) -> bytes:
     return path.read_bytes()
 
 
-def _json(value: dict[str, Any]) -> bytes:
+def _json(value: Any) -> bytes:
+    import json  # by itself a tenth of the time that the package takes to import
+
     return json.dumps(value, allow_nan=False).encode("utf-8")
 
 
 def _plain(config: dict[str, Any]) -> dict[str, Any]:
     """`config` as it will be read: tuples are lists, keys are text. Raises TypeError or ValueError for other values."""
+    import json
+
     if not isinstance(config, dict):
         raise TypeError(f"config must be a dict, got a {type(config).__name__}")
     try:
@@ -393,6 +397,8 @@ def _plain(config: dict[str, Any]) -> dict[str, Any]:
 
 def _object(data: bytes) -> dict[str, Any] | None:
     """The JSON object in `data`; None for anything else."""
+    import json
+
     try:
         value = json.loads(data.decode("utf-8"))
     except (ValueError, RecursionError):  # no JSON or UTF-8, a number of 5,000 digits, or nested 1,000 deep

@@ -12,19 +12,17 @@ from __future__ import annotations
 
 import importlib
 import io
-import json
 import math
 import os
 import re
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinytorch.checkpoint import DTYPES, LARGEST, CheckpointError, replace_file
+from tinytorch.checkpoint import DTYPES, LARGEST, CheckpointError, path_of, replace_file
 
 if TYPE_CHECKING:
     import zipfile  # a seventh of the package's time to import, so it is imported where it is used
@@ -32,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["load_npz", "load_safetensors", "load_torch_state", "save_npz", "save_safetensors"]
 
 PART = r"[^./\\:\x00-\x1f\x7f\ud800-\udfff]+"  # neither folders, drives nor what UTF-8 cannot write
-NAME = re.compile(rf"(?=.{{1,1000}}$){PART}(\.{PART})*")
+NAME = rf"(?=.{{1,1000}}$){PART}(\.{PART})*"  # patterns are compiled, and kept by `re`, at the first file
 MAGIC = b"\x93NUMPY\x01\x00"  # of .npy, version 1.0
-HEADER = re.compile(rb"\{'descr': (.+), 'fortran_order': (True|False), 'shape': \((|\d+,|\d+(?:, \d+)+)\), \} *\n")
+HEADER = rb"\{'descr': (.+), 'fortran_order': (True|False), 'shape': \((|\d+,|\d+(?:, \d+)+)\), \} *\n"
 UTF8 = 0x800  # the flag of a zip's member whose name is UTF-8; without it, letters beyond ASCII are some other ones
 SAFE = {
     **{"BOOL": "|b1", "I8": "|i1", "I16": "<i2", "I32": "<i4", "I64": "<i8"},
@@ -97,6 +95,8 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     numbers are safe in `save_npz`. Raises ImportError without the package, FileNotFoundError for no file,
     CheckpointError (kind corrupt, or refused: bfloat16 and other dtypes that NumPy lacks) for any other.
     """
+    import json
+
     safetensors = _package("safetensors", "pip install 'tinytorch-course[safetensors]'")
     data = _read(path)
     with _parsing(path, "safetensors file"):
@@ -145,7 +145,7 @@ def _read(path: str | os.PathLike[str]) -> bytes:
         raise CheckpointError(f"{path} is no regular file", "refused")
     if found.st_size > LARGEST:
         raise CheckpointError(f"{path} has {found.st_size} bytes, a state at most {LARGEST}", "refused")
-    return Path(path).read_bytes()
+    return path_of(path).read_bytes()
 
 
 def _write(path: str | os.PathLike[str], data: bytes) -> None:
@@ -175,7 +175,7 @@ def _checked(state: Any) -> dict[str, np.ndarray]:
     for name, array in state.items():
         if not isinstance(name, str):
             raise TypeError(f"a state's names are text, got {name!r:.50}")
-        if not NAME.fullmatch(name):
+        if not re.fullmatch(NAME, name):
             raise ValueError(f"a state's names are dotted, like '0.weight', got {name!r:.50}")
         if not isinstance(array, np.ndarray) or array.dtype.newbyteorder("<").str not in DTYPES:
             found = f"{type(array).__name__} of dtype {getattr(array, 'dtype', None)}"
@@ -219,7 +219,7 @@ def _members(archive: zipfile.ZipFile, data: bytes) -> list[zipfile.ZipInfo]:
 
 def _member_name(member: zipfile.ZipInfo) -> str:
     name, suffix = member.orig_filename[:-4], member.orig_filename[-4:]
-    if suffix != ".npy" or not NAME.fullmatch(name) or not (name.isascii() or member.flag_bits & UTF8):
+    if suffix != ".npy" or not re.fullmatch(NAME, name) or not (name.isascii() or member.flag_bits & UTF8):
         raise CheckpointError(f"it holds {member.orig_filename!r:.50}, no array with a dotted name", "refused")
     return name
 
@@ -227,7 +227,7 @@ def _member_name(member: zipfile.ZipInfo) -> str:
 def _npy_array(name: str, raw: bytes) -> np.ndarray:
     """The array of an .npy file. NumPy would evaluate its header as Python; here it must be what NumPy writes."""
     start = 10 + int.from_bytes(raw[8:10], "little")
-    header = HEADER.fullmatch(raw[10:start]) if raw.startswith(MAGIC) else None
+    header = re.fullmatch(HEADER, raw[10:start]) if raw.startswith(MAGIC) else None
     if header is None:
         raise CheckpointError(f"{name} is no .npy file of version 1.0")
     dtype, fortran, sizes = (text.decode() for text in header.groups())
