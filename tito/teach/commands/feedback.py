@@ -1,0 +1,39 @@
+"""`tito teach feedback NN [--student ID]`: a page for each student, where nbgrader looks for it and in out/."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from tito.course import Course
+
+HELP = "write each student's feedback as one offline page"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """Which assignment, and for whom."""
+    parser.add_argument("assignment", metavar="NN", help="a lesson or a milestone")
+    parser.add_argument("--student", metavar="ID", help="for one student only")
+
+
+def run(args: Namespace, course: Course) -> int:
+    """Write the pages, and say where they are."""
+    from tqdm import tqdm  # type: ignore[import-untyped]
+
+    from tito.errors import UserError
+    from tito.teach import course_folder, feedback, late, policy
+    from tito.teach.folder import Folder
+    from tito.teach.pages import count
+    from tito.teach.store import Store
+
+    folder, name = Folder.enter(), course_folder.name_of(course_folder.item(course, args.assignment))
+    with Store(folder.results) as store:
+        marks = late.marks(store, name, policy.load(folder, name))
+        wanted = [mark for mark in marks if args.student in (None, mark.student)]
+    if not wanted:
+        whose = f" of {args.student}" if args.student else ""
+        raise UserError(f"{name} has no results{whose}; grade first: tito teach grade {args.assignment}")
+    for mark in tqdm(wanted, disable=None, unit=" pages"):
+        feedback.write(folder, feedback.page(mark.result, course, feedback.counted(mark)), mark.student, name)
+    print(f"{count(len(wanted), 'page')}:  feedback/STUDENT/{name}/{name}.html   out/feedback/{name}/STUDENT.html")
+    print(f"Next:  nbgrader release_feedback {name}")
+    return 0
