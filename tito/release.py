@@ -7,6 +7,7 @@ a test compares the two. So an instructor may release with either.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -36,7 +37,11 @@ def notebook_text(lesson: Lesson, solutions: bool = False) -> str:
 
 def notebook(lesson: Lesson, solutions: bool = False) -> dict[str, Any]:
     """The lesson as nbformat 4.5: the student's, or with the solutions in the source that nbgrader starts from."""
-    cells = lesson.cells() if solutions else student_cells(lesson)
+    return notebook_of(lesson.cells() if solutions else student_cells(lesson), solutions)
+
+
+def notebook_of(cells: Iterable[Cell], solutions: bool) -> dict[str, Any]:
+    """These cells as nbformat 4.5, with the marks of a source or of what is released."""
     return {
         "cells": [_notebook_cell(cell, released=not solutions) for cell in cells],
         "metadata": {

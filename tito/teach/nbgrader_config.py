@@ -1,4 +1,9 @@
-"""nbgrader's configuration for this course: what `nbgrader generate_assignment` must know to release a lesson."""
+"""nbgrader's configuration for this course: how lessons are released, and what happens to a submission.
+
+A course folder's own nbgrader_config.py loads this file first. Each preprocessor names the edges that it mends.
+"""
+
+import warnings
 
 c = get_config()  # type: ignore[name-defined]  # noqa: F821  (nbgrader defines it before it reads this file)
 
@@ -8,3 +13,42 @@ c.CourseDirectory.course_id = "tinytorch"
 c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
 # What stands where the student answers a question for reflection.
 c.ClearSolutions.text_stub = "YOUR ANSWER HERE"
+
+c.Autograde.sanitize_preprocessors = [
+    "tito.teach.preprocessors.CleanSubmission",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "tito.teach.preprocessors.RestoreCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# nbgrader's stock Execute, "nbgrader.preprocessors.Execute", is unsafe for work of others: it runs a submission as you,
+# beside the gradebook, the hidden checks and everybody's files, and believes what the submission's kernel says of
+# itself. In 14 of 18 trials code in an answer did what it wanted, and gained marks in 7. SealedExecute asks the sealed
+# grader of `tito teach grade` in its place.
+c.Autograde.autograde_preprocessors = [
+    "tito.teach.sealed_execute.SealedExecute",
+    "tito.teach.preprocessors.PlainOutputs",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "tito.teach.preprocessors.PlainText",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# For who puts stock Execute back, on work that they trust: 10 s end a cell (an error does anyway), and that cell only.
+c.ExecutePreprocessor.timeout = 10
+c.ExecutePreprocessor.interrupt_on_timeout = True
+c.ExecutePreprocessor.extra_arguments = ["--IPKernelApp.log_level=50", "--HistoryManager.hist_file=:memory:"]
+
+c.GenerateFeedback.preprocessors = [
+    "nbgrader.preprocessors.GetGrades",
+    "tito.teach.preprocessors.HideHidden",
+    "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
+]
+
+# A submission that came by hand or from an LMS has no secret, by which the exchange names its feedback.
+c.ExchangeFactory.release_feedback = "tito.teach.release_feedback.ReleaseFeedback"
+
+# What nbgrader says at every notebook drowns what matters.
+for text in (".*(Missing|missing).*id.*", ".*[Dd]uplicate.*cell.*id.*", ".*relationship X will copy column.*"):
+    warnings.filterwarnings("ignore", message=text)
+warnings.filterwarnings("ignore", module="sqlalchemy")

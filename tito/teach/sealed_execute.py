@@ -1,0 +1,112 @@
+"""Stands in for nbgrader's Execute: the sealed grader runs the submission, and its verdicts become outputs.
+
+nbgrader reads points from the outputs of a check's cell: none is full marks, an error is zero. Here nothing of these
+outputs was written by student code. Cells that are no checks keep what the student saved in them, as plain text and
+pictures encoded anew, and are not run for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+from contextlib import ExitStack
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nbformat import from_dict
+from nbgrader import utils  # type: ignore[import-untyped]
+from nbgrader.preprocessors import NbGraderPreprocessor  # type: ignore[import-untyped]
+
+from tito.course import Course, Lesson
+from tito.teach import course_folder, plain, variants
+from tito.teach.folder import Folder
+from tito.teach.result import CheckResult, Result
+
+if TYPE_CHECKING:
+    from tito.teach.bundle import Bundle
+    from tito.teach.workers import Pool
+
+RUN = "check-run"  # the cell of a milestone's assignment in which its points stand
+LEVEL = None  # the best that this machine has
+
+
+class SealedExecute(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
+    """Grades the submission by `tito.teach.grading`, and writes what came out into the cells of the checks."""
+
+    def preprocess(self, nb: Any, resources: Any) -> tuple[Any, Any]:
+        """nbconvert's interface; `nb` has been through RestoreCells."""
+        names = resources["nbgrader"]
+        folder = Folder(Path(resources["metadata"]["path"]).resolve().parents[2])
+        result = grade(folder, names["student"], names["assignment"])
+        for note in result.notes:
+            self.log.warning(note)
+        write(nb.cells, result)
+        return nb, resources
+
+
+def grade(folder: Folder, student: str, assignment: str) -> Result:
+    """What the sealed grader makes of submitted/STUDENT/ASSIGNMENT."""
+    from tito.teach import grading, intake
+
+    files = intake.read_submission(folder.submitted / student / assignment).files
+    work = grading.Work(student, assignment, files, "reference")
+    (result,) = _pool().grade_all([work], _bundle(folder, assignment))
+    return result
+
+
+def write(cells: list[Any], result: Result) -> None:
+    """Put each check's verdict into its cell: no output when it is ok, else the reason as an error."""
+    verdicts = {f"check-{_id(check.name)}": check for check in result.checks}
+    for cell in cells:
+        if cell.cell_type != "code" or not utils.is_grade(cell) or utils.is_solution(cell):
+            continue
+        name = cell.metadata["nbgrader"]["grade_id"]
+        outputs = _run(cell, result) if name == RUN and RUN not in verdicts else _said(verdicts.get(name), result)
+        cell.outputs, cell.execution_count = [from_dict(each) for each in outputs], None  # type: ignore[no-untyped-call]
+
+
+def _said(check: CheckResult | None, result: Result) -> list[dict[str, Any]]:
+    if check is None:
+        return [plain.error("NotRun", result.reason or "the grader knows no such check")]
+    if check.status == "ok":
+        return []
+    told = check.says or (": ".join(check.error) if check.error else "") or check.reason
+    compared = [f"{word} {text}" for word, text in (("want", check.want), ("got", check.got)) if text]
+    lines = [told, check.expression, *compared, check.looks_like and f"looks like: {check.looks_like}"]
+    return [plain.error(check.status, "\n".join(filter(None, lines)) or "not ok")]
+
+
+def _run(cell: Any, result: Result) -> list[dict[str, Any]]:
+    """A milestone's points, its share of what could be earned; nbgrader reads them from the value of the cell."""
+    share = result.earned / result.points if result.points else 0.0
+    rows = "\n".join(f"{check.status:<5} {check.name}" for check in result.checks) or result.reason
+    points = f"{share * float(cell.metadata['nbgrader']['points']):g}"
+    value = {"output_type": "execute_result", "metadata": {}, "execution_count": None, "data": {"text/plain": points}}
+    return [{"output_type": "stream", "name": "stdout", "text": plain.text(rows, plain.TEXT)}, value]
+
+
+def _id(name: str) -> str:
+    """The part of a cell's id that a check's name gives, as Cell.id makes it."""
+    from tito.percent import Cell
+
+    return Cell("code", {"check": name}).id.removeprefix("check-")
+
+
+@lru_cache(maxsize=8)
+def _bundle(folder: Folder, assignment: str) -> Bundle:
+    from tito.teach import bundle
+
+    course = Course.find()
+    one = course_folder.item(course, assignment)
+    lesson = variants.released(folder, assignment).lesson(one) if isinstance(one, Lesson) else one
+    return bundle.make(course, lesson)
+
+
+@lru_cache(maxsize=1)
+def _pool() -> Pool:
+    """One for the life of this process: nbgrader makes a preprocessor anew for each notebook."""
+    from tito.teach import workers
+
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(workers.Pool(LEVEL, 1))
