@@ -257,9 +257,9 @@ class TensorDataset(Dataset):
         ### END SOLUTION
 
     def gather(self, indices: np.ndarray) -> tuple[Tensor, ...]:
-        """The batch of these samples, by one index operation on each tensor."""
+        """The batch of these samples, by one index operation on each tensor's array, which nothing records."""
         ### BEGIN SOLUTION
-        return self[indices]
+        return tuple([Tensor.wrap(tensor.data.take(indices, axis=0)) for tensor in self.tensors])
         ### END SOLUTION
 
 
@@ -269,6 +269,7 @@ def test_unit_tensor_dataset():
     check(f"{pairs}[2]", want=([20, 21], 7.0))
     check(f"{pairs}[[2, 0]]", want=([[20, 21], [0, 1]], [7.0, 5.0]))
     check(f"{pairs}.gather(np.array([1, 1, 2]))", want=([[10, 11], [10, 11], [20, 21]], [6.0, 6.0, 7.0]))
+    check(f"[type(part).__name__ for part in {pairs}.gather(np.array([1]))]", want=["Tensor", "Tensor"])
     check("len(TensorDataset(Tensor([[1, 2], [3, 4], [5, 6]])))", want=3)
     raises("TensorDataset(Tensor([1, 2, 3]), Tensor([1, 2]))", ValueError, match="3.*2|2.*3")
     raises("TensorDataset()", ValueError)
@@ -512,9 +513,10 @@ def locate(self: DataLoader, g: int) -> tuple[int, int]:
     """
     if g < 0:
         raise ValueError(f"DataLoader: batches are numbered from 0, got {g}")
-    if len(self) == 0:
+    batches = len(self)
+    if batches == 0:
         raise ValueError(f"DataLoader: {len(self.dataset)} samples make no batch of {self.batch_size}; add samples")
-    return divmod(g, len(self))
+    return divmod(g, batches)
 
 
 # %%

@@ -102,14 +102,14 @@ MISTAKES = [
     ),
     Mistake(
         "tensor_dataset",
-        old="return self[indices]",
+        old="return tuple([Tensor.wrap(tensor.data.take(indices, axis=0)) for tensor in self.tensors])",
         new="return self[: len(indices)]",
         says="takes the first rows, whatever the indices",
         check="tensor_dataset",
     ),
     Mistake(
         "tensor_dataset",
-        old="return self[indices]",
+        old="return tuple([Tensor.wrap(tensor.data.take(indices, axis=0)) for tensor in self.tensors])",
         new="return Dataset.gather(self, indices)",
         says="asks for one sample at a time",
         check="tensor_dataset batches",

@@ -110,7 +110,7 @@ def _pair(batch: Any) -> tuple[Tensor, Tensor]:
     for name, part in zip(("inputs", "targets"), batch):
         if not isinstance(part, Tensor):
             raise TypeError(f"the {name} must be a Tensor, got a {type(part).__name__}")
-        if part.numel() == 0:
+        if part.data.size == 0:
             raise ValueError(f"the batch is empty: its {name} have shape {part.shape}")
     return batch[0], batch[1]
 
