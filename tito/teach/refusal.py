@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 SHOWN = 60  # characters of a name
+LONGEST = 300  # of a reason
 
 
 class Refused(Exception):
     """A submission that cannot be taken. `reason` is one sentence without its full stop, about `it`."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+        self.reason = shown(reason, LONGEST)  # libraries quote what they were given
+        super().__init__(self.reason)
 
 
-def shown(name: str) -> str:
-    """A file's name from elsewhere, in printable ASCII and of bounded length."""
-    text = ascii(name[: SHOWN + 1])[1:-1]
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+def shown(text: str, most: int = SHOWN) -> str:
+    """Text from elsewhere, such as a file's name, in printable ASCII and of bounded length."""
+    text = "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text[: most + 1])
+    text = text.encode("ascii", "backslashreplace").decode("ascii")
+    return text if len(text) <= most else text[: most - 3] + "..."

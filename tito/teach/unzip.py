@@ -14,6 +14,7 @@ from typing import BinaryIO
 from tito.teach.refusal import Refused, shown
 
 RATIO = 200  # text and notebooks come to 3 to 20
+UTF8 = 0x800  # the flag of a name's encoding, which not every program sets
 FREE = 10**6  # bytes up to which no ratio is asked for
 DIRECTORY_ENTRY = 46 + 400  # bytes: the fixed part, and a name with what programs add to it
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)  # others may ask for gigabytes to unpack
@@ -29,8 +30,13 @@ class Member:
 
     @property
     def name(self) -> str:
-        """Its name as it stands in the archive: zipfile cuts one at NUL and mends separators."""
-        return self.info.orig_filename
+        """Its name as it stands in the archive: zipfile cuts one at NUL, and takes what is not marked for DOS's."""
+        if self.info.flag_bits & UTF8:
+            return self.info.orig_filename
+        try:
+            return self.info.orig_filename.encode("cp437").decode("utf-8")
+        except UnicodeError:
+            return self.info.orig_filename
 
     def read(self, size: int) -> bytes:
         """At most so many bytes; Refused for what is no regular file, a bomb, encrypted or damaged."""
