@@ -37,8 +37,8 @@ NETWORKS = ("by_hand", "ours", "torch_", "autograd_")  # whose residual networks
 PEAKS = {"by_hand": "by hand", "tuned": "tuned", "ours": "ours", "torch_": "torch", "jax_": "jax, jit"}
 SMOKE = ("chain of 10,000", "x + x, 22 times", "depth 8")
 PATIENCE = 60  # seconds for one process of W5
-# glibc gives freed arrays back to the system, or not, by what was freed before: W6 by hand takes 1.5 ms or 6, W3 0.32 or
-# 0.60, by chance. So all peers are timed with a heap that is kept (32 MiB is the largest array that may lie in it).
+# glibc gives freed arrays back to the system, or not, by what was freed before: W6 by hand takes 1.5 ms or 6, W3 0.32
+# or 0.60, by chance. So all peers are timed with a heap that is kept (32 MiB is the largest array that may lie in it).
 KEPT_HEAP = {"MALLOC_MMAP_THRESHOLD_": str(2**25), "MALLOC_TRIM_THRESHOLD_": str(2**25)}
 
 
@@ -79,7 +79,8 @@ def installed(module: str) -> bool:
 def alternating(works: list[str], chosen: argparse.Namespace, results: dict[str, Any]) -> None:
     for threads in chosen.threads if works else ():
         print(f"{threads} thread{'s' * (threads > 1)}", file=sys.stderr)
-        found = child("blocks.py", threads, {"works": works, "rounds": chosen.rounds, "modules": chosen.peers}, KEPT_HEAP)
+        job = {"works": works, "rounds": chosen.rounds, "modules": chosen.peers}
+        found = child("blocks.py", threads, job, KEPT_HEAP)
         results["kernel"], results["left_out"] = found["kernel"], found["left_out"]
         results["threads"][str(threads)] = found["works"]
 
