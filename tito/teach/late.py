@@ -12,6 +12,7 @@ from datetime import datetime
 from math import ceil
 
 from tito.errors import UserError
+from tito.percent import Cell
 from tito.teach.policy import Policy, later, utc
 from tito.teach.result import Result
 from tito.teach.store import Attempt, Store
@@ -21,7 +22,7 @@ from tito.teach.store import Attempt, Store
 class ByHand:
     """What people entered for a student in the gradebook: points for checks, and for what no check grades."""
 
-    checks: Mapping[str, float] = field(default_factory=dict)  # check: points in place of what it earned
+    checks: Mapping[str, float] = field(default_factory=dict)  # cell of a check: points in place of what it earned
     written: float = 0.0  # earned by written answers
     extra: float = 0.0
     open: int = 0  # written answers that wait for a grader
@@ -80,6 +81,11 @@ def apply(policy: Policy, attempts: Sequence[Attempt], hand: ByHand | None = Non
     return found[-1] if policy.attempt == "last" else max(reversed(found), key=lambda mark: mark.score)
 
 
+def cell_id(check: str) -> str:
+    """The name of a check's cell in nbgrader."""
+    return Cell("code", {"check": check}, "", 0, 0).id
+
+
 def days_late(policy: Policy, due: datetime | None, submitted: datetime | None) -> int:
     """Days that have begun since it was due; 0 within the grace. A day ends at the due date's time of day."""
     if due is None or submitted is None or utc(submitted) <= utc(due) + policy.grace:
@@ -99,7 +105,7 @@ def penalty(policy: Policy, days: int, earned: float, points: float) -> float:
 
 def _mark(policy: Policy, attempt: Attempt, hand: ByHand, written: float, attempts: int) -> Mark:
     kept = [check for check in attempt.result.checks if check.name not in policy.drop]
-    earned = sum(hand.checks.get(check.name, check.earned) for check in kept) + hand.written + hand.extra
+    earned = sum(hand.checks.get(cell_id(check.name), check.earned) for check in kept) + hand.written + hand.extra
     points = sum(check.points for check in kept) + written
     due = policy.due_of(attempt.result.key.student)
     days = days_late(policy, due, attempt.first)

@@ -8,7 +8,8 @@ late = {policy = "per day", percent = 10, cap = 50, grace = 15}   # or "none", "
 attempt = "last"                    # or "best"
 drop = ["Linear bias"]              # checks that no longer count
 
-extensions.csv has the columns student, assignment, due, days: another due date, or days more; assignment * means all.
+The variant that was released may say otherwise (variants.py). extensions.csv has the columns student, assignment, due,
+days: another due date, or days more; assignment * means all.
 Begin at `load`.
 """
 
@@ -25,6 +26,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from tito.errors import UserError
+from tito.teach import roster, variants
 from tito.teach.folder import Folder
 
 EXTENSIONS = "extensions.csv"
@@ -66,7 +68,7 @@ def load(folder: Folder, assignment: str) -> Policy:
     """The policy of an assignment. Raises UserError, naming file and place, for what can't be right."""
     table = _read_toml(folder.settings) if folder.settings.exists() else {}
     zone = _zone(table.get("timezone"), folder.settings)
-    entry = table.get("assignment", {}).get(assignment, {})
+    entry = variants.entry(folder, assignment) if table else {}
     policy = parse(entry, zone, f'{folder.settings}, [assignment."{assignment}"]')
     return Policy(**{**vars(policy), "extensions": _extensions(folder, assignment, zone)})
 
@@ -114,7 +116,7 @@ def _extensions(folder: Folder, assignment: str, zone: tzinfo | None) -> dict[st
     if not path.exists():
         return {}
     found: dict[str, tuple[Extension, ...]] = {}
-    known = _students(folder.roster)
+    known = set(roster.read(folder.roster)) if folder.roster.exists() else set()
     for line, row in enumerate(_read_csv(path, {"student", "assignment", "due", "days"}), start=2):
         where, student = f"{path}, line {line}", row["student"].strip()
         if known and student not in known:
@@ -130,10 +132,6 @@ def _extension(row: Mapping[str, str], zone: tzinfo | None, where: str) -> Exten
     if bool(due) == bool(days):
         raise UserError(f"{where} wants a due date or days, one of the two; as in: ada,03_layers,,2")
     return Extension(moment(due, zone, f"{where}: due") if due else None, _number(days or 0, f"{where}: days"))
-
-
-def _students(roster: Path) -> set[str]:
-    return {row["id"].strip() for row in _read_csv(roster, {"id"})} if roster.exists() else set()
 
 
 def _read_csv(path: Path, columns: set[str]) -> Iterable[dict[str, str]]:
