@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 import symtable
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+_MANGLED = re.compile(r"\b__(?!\w*__\b)\w")
 _AT_ONCE = ("listcomp", "setcomp", "dictcomp", "genexpr")
 
 
@@ -29,16 +32,13 @@ class Uses:
         return Uses(self.early - names, self.late, self.hints - names)
 
 
+@lru_cache(maxsize=4096)  # an export of all lessons builds the package as often as there are lessons
 def uses(node: ast.stmt) -> Uses:
     """The names that a statement looks up outside itself."""
-    return _uses(ast.unparse(node))
-
-
-@lru_cache(maxsize=4096)  # by text, for an export of all lessons builds the package as often as there are lessons
-def _uses(text: str) -> Uses:
-    node = ast.parse(text)
-    annotated = frozenset(_annotation_names(node))
-    source = ast.unparse(_WithoutAnnotations().visit(node))
+    annotations = list(_annotations(node))
+    annotated = frozenset(name for *_, annotation in annotations for name in _hint_names(annotation))
+    with _away(annotations):
+        source = ast.unparse(node)
     early: set[str] = set()
     late: set[str] = set()
     bound: set[str] = set()
@@ -63,31 +63,24 @@ def _written(names: set[str]) -> frozenset[str]:
     return frozenset(name for name in names if name.isidentifier())
 
 
-class _WithoutAnnotations(ast.NodeTransformer):
-    """Takes annotations out: exported files never evaluate them."""
-
-    def visit_arg(self, node: ast.arg) -> ast.arg:
-        node.annotation = None
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
-        return self.generic_visit(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        node.returns = None
-        return self.generic_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
-        node.annotation = ast.Constant(None)
-        return self.generic_visit(node)
-
-
-def _annotation_names(node: ast.AST) -> Iterator[str]:
+def _annotations(node: ast.AST) -> Iterator[tuple[ast.AST, str, ast.expr]]:
+    """Every annotation, and where it stands: the node and its field."""
     for child in ast.walk(node):
-        for annotation in (getattr(child, "annotation", None), getattr(child, "returns", None)):
-            if annotation is not None:
-                yield from _hint_names(annotation)
+        for field in ("annotation", "returns"):
+            if (annotation := getattr(child, field, None)) is not None:
+                yield child, field, annotation
+
+
+@contextmanager
+def _away(annotations: Iterable[tuple[ast.AST, str, ast.expr]]) -> Iterator[None]:
+    """Meanwhile the tree has no annotations: exported files never evaluate them."""
+    try:
+        for node, field, _ in annotations:
+            setattr(node, field, ast.Constant(None) if isinstance(node, ast.AnnAssign) else None)
+        yield
+    finally:
+        for node, field, annotation in annotations:
+            setattr(node, field, annotation)
 
 
 def _hint_names(node: ast.AST) -> Iterator[str]:
@@ -140,8 +133,10 @@ def is_literal(node: ast.expr) -> bool:
     return True
 
 
-def mangled(node: ast.AST) -> str | None:
-    """A name such as `__x`, which would be another one inside a class; None when there is none."""
+def mangled(node: ast.AST, text: str) -> str | None:
+    """A name such as `__x`, which would be another one inside a class; None when there is none in the node's text."""
+    if text.isascii() and not _MANGLED.search(text):  # other letters may be underscores to Python
+        return None
     return next((name for name in map(_identifier, ast.walk(node)) if _is_mangled(name)), None)
 
 

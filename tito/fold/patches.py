@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tito.fold import names, text
 from tito.fold.parts import ClassPart, Part
@@ -27,7 +28,7 @@ class Patch:
     def member(self, owner: ClassPart) -> Part:
         """The method as a part of its class. Raises FoldError where a patch does what it may not."""
         _refuse_unfoldable(self.statement, self.node)
-        lines = text.as_method(self.statement.lines, self.decorator, self.wrapper, owner.indent)
+        lines = text.as_method(self.statement.lines, self.node, self.decorator, self.wrapper, owner.indent)
         uses = names.uses(_bare(self.node, self.decorator))
         return Part("def", (self.node.name,), lines, uses, self.statement, self.node, patched=True)
 
@@ -77,18 +78,20 @@ def _refuse_unfoldable(statement: Statement, node: ast.FunctionDef | ast.AsyncFu
             value = ast.unparse(default)
             why = f"{node.name} has the default {value}, which is no literal; use None and put {value} into the body"
             raise statement.refuse(value, why, default.lineno)
-    hidden = names.mangled(node)
+    hidden = names.mangled(node, "\n".join(statement.lines))
     if hidden:
         why = f"{node.name} uses {hidden}, which means another name inside a class; use one underscore"
         raise statement.refuse(hidden, why)
 
 
+@lru_cache(maxsize=4096)  # one node, so that its names are looked for once
 def _bare(node: ast.FunctionDef | ast.AsyncFunctionDef, decorator: ast.expr) -> ast.stmt:
     """The function as its class will have it, for its names: no `patch`, no annotation on self."""
-    bare = copy.copy(node)
+    bare, bare.args = copy.copy(node), copy.copy(node.args)
     bare.decorator_list = [d for d in node.decorator_list if d is not decorator]
-    bare.args = copy.deepcopy(node.args)
-    [*bare.args.posonlyargs, *bare.args.args][0].annotation = None
+    own = "posonlyargs" if node.args.posonlyargs else "args"
+    first, *rest = getattr(node.args, own)
+    setattr(bare.args, own, [ast.arg(first.arg), *rest])
     return bare
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tito import pycell
 from tito.errors import UserError
@@ -47,17 +48,22 @@ def read(cell: Cell, lesson: str) -> list[Statement]:
     """The statements of one cell, in order; none of a text cell. Raises FoldError where code is no Python."""
     if cell.kind != "code":
         return []
-    number = cell.marks.get("cell", cell.number)
-    source = cell.source.replace("\r\n", "\n")
+    number, above = cell.marks.get("cell", cell.number), cell.marks.get("line", 1) - 1
+    return list(_statements(cell.source.replace("\r\n", "\n"), lesson, number, not cell.exported, above))
+
+
+@lru_cache(maxsize=1024)  # an export of all lessons builds the package as often as there are lessons
+def _statements(source: str, lesson: str, number: int, added: bool, above: int) -> tuple[Statement, ...]:
     python = pycell.read(source)
     error = python.error or _late_error(python)
     if error:
         why = f"{error.text} is no Python ({error.message}); mend the cell first"
         raise FoldError(lesson, number, error.line, error.text, why)
     lines = [_kept(*pair) for pair in zip(source.split("\n"), python.source.split("\n"), strict=True)]
-    added, above = not cell.exported, cell.marks.get("line", 1) - 1
-    chunks = text.split(lines, ast.parse("\n".join(lines)).body)
-    return [Statement(lesson, number, added, c.apart, c.line, tuple(c.text), _parse(c.text), above) for c in chunks]
+    kept = "\n".join(lines)
+    chunks = text.split(lines, (python.tree if kept == python.source else ast.parse(kept)).body)
+    made = (Statement(lesson, number, added, c.apart, c.line, tuple(c.text), _parse(c.text), above) for c in chunks)
+    return tuple(made)
 
 
 def _late_error(python: PythonCell) -> CellError | None:

@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 Definition = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 _SOLUTION_MARK = re.compile(r"\s*### (BEGIN|END) SOLUTION\s*$")
 _PROMISE = re.compile(r'"""(?P<rest>(?:(?!""").)*?)\s*About \d+ lines?\b[^"\n]*\.(?P<end>\s*)"""', re.DOTALL)
+_LONG_STRING = re.compile(r"""'''|\"{3}|\\$|\b[rR]?[fFtT][rR]?['"]""")
 _STRING_OPENS = (getattr(tokenize, "FSTRING_START", None), getattr(tokenize, "TSTRING_START", None))
 _STRING_CLOSES = (getattr(tokenize, "FSTRING_END", None), getattr(tokenize, "TSTRING_END", None))
 
@@ -94,20 +96,31 @@ def cut_head(lines: Sequence[str], node: ast.ClassDef) -> tuple[list[str], int, 
     return list(lines[:start]), start, before
 
 
-def as_method(lines: Sequence[str], patch: ast.expr, wrapper: str, prefix: str) -> list[str]:
+def as_method(lines: Sequence[str], node: Function, patch: ast.expr, wrapper: str, prefix: str) -> list[str]:
     """A patched function's text as it stands in its class: no `patch`, no annotation on self, indented."""
-    node = ast.parse("\n".join(lines)).body[0]
-    assert isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     first = [*node.args.posonlyargs, *node.args.args][0]
     result = _replace(lines, first, first.arg)
     decorator = [f"@{wrapper}"] if wrapper else []
     result[patch.lineno - 1 : patch.end_lineno] = decorator
-    return indent(result, prefix)
+    return indent(result, prefix, _may_span_lines(_without_docstring(lines, node)))
+
+
+def _without_docstring(lines: Sequence[str], node: Function) -> Sequence[str]:
+    first = node.body[0]
+    return _replace(lines, first.value, "") if isinstance(first, ast.Expr) and is_docstring(first) else lines
 
 
 def as_attribute(lines: Sequence[str], target: ast.Attribute, prefix: str) -> list[str]:
     """`Tensor.grad = None` as it stands in the class: `grad = None`."""
-    return indent(_replace(lines, target, target.attr), prefix)
+    return indent(_replace(lines, target, target.attr), prefix, _may_span_lines(lines))
+
+
+def _may_span_lines(lines: Sequence[str]) -> bool:
+    """Whether a string may begin in one of these lines and end in another: only then are all tokens looked at.
+
+    An f-string may have the end of a line in its braces.
+    """
+    return any(map(_LONG_STRING.search, lines))
 
 
 def _replace(lines: Sequence[str], node: ast.arg | ast.expr, new: str) -> list[str]:
@@ -121,9 +134,12 @@ def _cut(line: str, column: int) -> str:
     return line.encode("utf-8")[:column].decode("utf-8")
 
 
-def indent(lines: Sequence[str], prefix: str) -> list[str]:
-    """The lines moved to the right, all but those inside a string: they are data. Docstrings move with the code."""
-    fixed = _fixed_lines(tuple(lines))
+def indent(lines: Sequence[str], prefix: str, spanning: bool = True) -> list[str]:
+    """The lines moved to the right, all but those inside a string: they are data. Docstrings move with the code.
+
+    Without `spanning`, no string but a docstring goes over lines.
+    """
+    fixed = _fixed_lines(tuple(lines)) if spanning else set()
     moved = [prefix + line if line.strip() else "" for line in lines]
     return [line if i in fixed else moved[i] for i, line in enumerate(lines)]
 
