@@ -24,17 +24,17 @@ c.Autograde.sanitize_preprocessors = [
 # nbgrader's stock Execute, "nbgrader.preprocessors.Execute", is unsafe for work of others: it runs a submission as you,
 # beside the gradebook, the hidden checks and everybody's files, and believes what the submission's kernel says of
 # itself. In 14 of 18 trials code in an answer did what it wanted, and gained marks in 7. SealedExecute asks the sealed
-# grader of `tito teach grade` in its place.
+# grader of `tito teach grade` in its place. Who trusts all submissions puts two there instead: stock Execute and
+# "tito.teach.preprocessors.PlainOutputs".
 c.Autograde.autograde_preprocessors = [
     "tito.teach.sealed_execute.SealedExecute",
-    "tito.teach.preprocessors.PlainOutputs",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
     "tito.teach.preprocessors.PlainText",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# For who puts stock Execute back, on work that they trust: 10 s end a cell (an error does anyway), and that cell only.
+# For stock Execute: 10 s end a cell (an error does anyway), and that cell only.
 c.ExecutePreprocessor.timeout = 10
 c.ExecutePreprocessor.interrupt_on_timeout = True
 c.ExecutePreprocessor.extra_arguments = ["--IPKernelApp.log_level=50", "--HistoryManager.hist_file=:memory:"]

@@ -1,8 +1,8 @@
 """What nbgrader does to a submission in this course: cells put right, plain outputs, feedback that tells no secret.
 
 The shipped configuration (nbgrader_config.py) names them in this order: CleanSubmission, RestoreCells (nbgrader's
-sanitising), SealedExecute (sealed_execute.py), PlainOutputs, nbgrader's SaveAutoGrades, then PlainText; for feedback
-HideHidden. Each mends edges of nbgrader 0.9.6 that its docstring names.
+sanitising), SealedExecute (sealed_execute.py), nbgrader's SaveAutoGrades, PlainText; for feedback HideHidden. Each
+mends edges of nbgrader 0.9.6 that its docstring names.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ pictures encoded anew, and are not run for it.
 from __future__ import annotations
 
 import atexit
-from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,11 +22,10 @@ from tito.teach.folder import Folder
 from tito.teach.result import CheckResult, Result
 
 if TYPE_CHECKING:
-    from tito.teach.bundle import Bundle
-    from tito.teach.workers import Pool
+    from tito.teach.workers import Worker
 
 RUN = "check-run"  # the cell of a milestone's assignment in which its points stand
-LEVEL = None  # the best that this machine has
+LEVEL = 1
 
 
 class SealedExecute(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
@@ -46,12 +44,12 @@ class SealedExecute(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has
 
 def grade(folder: Folder, student: str, assignment: str) -> Result:
     """What the sealed grader makes of submitted/STUDENT/ASSIGNMENT."""
-    from tito.teach import grading, intake
+    from tito.teach import intake
+    from tito.teach.grading import Work
 
     files = intake.read_submission(folder.submitted / student / assignment).files
-    work = grading.Work(student, assignment, files, "reference")
-    (result,) = _pool().grade_all([work], _bundle(folder, assignment))
-    return result
+    worker = _worker(folder, assignment)
+    return worker.grade(Work(student, assignment, files, worker.mode))
 
 
 def write(cells: list[Any], result: Result) -> None:
@@ -61,7 +59,8 @@ def write(cells: list[Any], result: Result) -> None:
         if cell.cell_type != "code" or not utils.is_grade(cell) or utils.is_solution(cell):
             continue
         name = cell.metadata["nbgrader"]["grade_id"]
-        outputs = _run(cell, result) if name == RUN and RUN not in verdicts else _said(verdicts.get(name), result)
+        if name in verdicts or cell.metadata["nbgrader"]["points"]:  # an ungraded exercise is not run
+            outputs = _said(verdicts.get(name), result)
         cell.outputs, cell.execution_count = [from_dict(each) for each in outputs], None  # type: ignore[no-untyped-call]
 
 
@@ -92,21 +91,17 @@ def _id(name: str) -> str:
     return Cell("code", {"check": name}).id.removeprefix("check-")
 
 
-@lru_cache(maxsize=8)
-def _bundle(folder: Folder, assignment: str) -> Bundle:
-    from tito.teach import bundle
+@lru_cache(maxsize=1)
+def _worker(folder: Folder, assignment: str) -> Worker:
+    """One for all submissions of this process: nbgrader makes a preprocessor anew for each notebook."""
+    from tito.teach import bundle, workers
 
     course = Course.find()
     one = course_folder.item(course, assignment)
-    lesson = variants.released(folder, assignment).lesson(one) if isinstance(one, Lesson) else one
-    return bundle.make(course, lesson)
-
-
-@lru_cache(maxsize=1)
-def _pool() -> Pool:
-    """One for the life of this process: nbgrader makes a preprocessor anew for each notebook."""
-    from tito.teach import workers
-
-    stack = ExitStack()
-    atexit.register(stack.close)
-    return stack.enter_context(workers.Pool(LEVEL, 1))
+    if isinstance(one, Lesson):
+        made, mode = bundle.make(course, one, variants.released(folder, assignment)), "reference"
+    else:
+        made, mode = bundle.make_milestone(course, one.id), "own"
+    worker = workers.Worker(made, folder.secret, LEVEL, mode)
+    atexit.register(worker.starter.close)
+    return worker

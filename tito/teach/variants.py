@@ -54,6 +54,13 @@ class Variant:
         """The table of one assignment; empty where nothing is said."""
         return self.tables.get(assignment, {})
 
+    def points_of(self, lesson: Lesson, check: Cell) -> int | None:
+        """What a check is worth here; None where its exercise is not graded."""
+        graded = self.of(lesson.stem).get("exercises")
+        if graded is not None and check.name.split()[0] not in graded:
+            return None
+        return _points(lesson, self.of(lesson.stem)).get(check.name, check.points)
+
     def lesson(self, lesson: Lesson) -> Lesson:
         """The lesson as it is graded here. Raises UserError for an exercise that it does not have."""
         table = self.of(lesson.stem)
