@@ -27,7 +27,8 @@ def hostile(name: str) -> str:
 
 def hidden(parts: list[str]) -> bool:
     """Whether a path is one of those that nobody means to hand in."""
-    return any(part.startswith(".") or part.casefold() in LEFT_OUT for part in parts)
+    dotted = any(part.startswith(".") and part.strip(".") for part in parts)  # `..` is not hidden but hostile
+    return dotted or any(part.casefold() in LEFT_OUT for part in parts)
 
 
 def allowed(part: str) -> bool:

@@ -40,12 +40,13 @@ class Member:
 
     def read(self, size: int) -> bytes:
         """At most so many bytes; Refused for what is no regular file, a bomb, encrypted or damaged."""
-        _refuse_odd(self.info, shown(self.name))
+        name = shown(self.name.rpartition("/")[2])
+        _refuse_odd(self.info, name)
         try:
             with self.archive.open(self.info) as file:
                 return file.read(size)
         except BROKEN as error:
-            raise Refused(f"{shown(self.name)} cannot be unpacked: {error}") from None
+            raise Refused(f"{name} cannot be unpacked: {error}") from None
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def _say(
     rows = [("refused", f"{line.student}: {line.refused}") for line in report.refused]
     rows += [("unknown", f"{ascii(name)[1:-1]}: {why}") for name, why in report.unknown]
     counts |= {"refused": len(report.refused), "unknown": len(report.unknown), "nothing from": len(missing)}
-    print(_cut(f"{assignment} from {title}" + (", a dry run: nothing is written" if args.dry_run else "")))
+    print(_cut("a dry run, nothing is written: " * args.dry_run + f"{assignment} from {title}"))
     print("  " + ", ".join(f"{count} {name}" for name, count in counts.items()))
     for what, text in rows[:SHOWN]:
         print(_cut(f"  {what}  {text}"))
