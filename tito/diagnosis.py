@@ -32,6 +32,11 @@ def looks_like(lesson: Lesson, exercise: str, seen: Seen) -> str:
     known = load(lesson).get(exercise, {})
     if known.get("checks") != digest(lesson.cells(), exercise):  # made for other checks, or for none
         return ""
+    return says(known, seen)
+
+
+def says(known: Json, seen: Seen) -> str:
+    """The sentence, by an exercise's fingerprints."""
     found = wrong(seen, known["right"])
     sentences = {"" if one["unsure"] else one["says"] for one in known["mistakes"] if fits(one["wrong"], found)}
     return sentences.pop() if len(sentences) == 1 else ""

@@ -67,15 +67,25 @@ def plan(lesson: Lesson, file: StudentFile) -> Plan:
     was split after its beginning, and the course's imports before theirs if those lack something.
     """
     course = release.student_cells(lesson)
+    cells, notes = definitions(course, file)
+    own = _own_cells(course, file, [])
+    checks = [_check(cell, file, own, notes) for cell in course if cell.role == "check" and not cell.hidden]
+    if not own:
+        notes = [f"none of the lesson's cells is here; put them back with: tito reset {lesson.id}"]
+    return Plan(lesson, file.path, (*cells, *checks), tuple(notes))
+
+
+def definitions(course: Sequence[Cell], file: StudentFile) -> tuple[list[PlanCell], list[str]]:
+    """Imports, exercises, twins, supplied and added cells in run order, and notes, by the released cells `course`.
+
+    Of its checks only the ids are looked at.
+    """
     notes: list[str] = []
     own = _own_cells(course, file, notes)
     placed = [*_definitions(course, file, own, notes), *_rests(course, file, own), *_added(course, file, own)]
     cells = [cell for _, cell in sorted(placed, key=lambda pair: pair[0])]
     notes += _defined_anew(course, cells)
-    checks = [_check(cell, file, own, notes) for cell in course if cell.role == "check" and not cell.hidden]
-    if not own:
-        notes = [f"none of the lesson's cells is here; put them back with: tito reset {lesson.id}"]
-    return Plan(lesson, file.path, (*cells, *checks), tuple(notes))
+    return cells, notes
 
 
 Place = tuple[int, int, int]  # the course's cell, whether it is added behind it, its number in the student's file

@@ -47,7 +47,11 @@ class BrokenNotebook(Exception):
 
 def read(path: Path) -> StudentFile:
     """The cells of a student's file; a file that cannot be read is a UserError that says what to do."""
-    text = _read_text(path)
+    return parse(path, _read_text(path))
+
+
+def parse(path: Path, text: str) -> StudentFile:
+    """The cells of a student's file by its text; `path` says what kind of file it is, and names it in messages."""
     try:
         return StudentFile(path, tuple(notebook_cells(text) if _is_notebook(path) else _percent_cells(text)))
     except BrokenNotebook as error:

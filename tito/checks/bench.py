@@ -7,6 +7,7 @@ nothing else in the engine touches an object of the student's.
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import textwrap
 import time
@@ -20,6 +21,7 @@ from tito.checks.locate import Focus, Ground, codes, given_at, raised_at, raised
 from tito.checks.values import NotPlain, Plain, plain
 
 LONGEST = 500  # characters of an exception's text
+BUILTINS = tuple(one for one in vars(builtins).values() if isinstance(one, type))
 
 
 @dataclass(frozen=True)
@@ -123,8 +125,18 @@ class Local:
 
 def _raised(error: BaseException, where: Where | None) -> Raised:
     words = "your code called sys.exit" if isinstance(error, SystemExit) else _words(error)
-    bases = tuple(f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__)
+    bases = tuple(map(_full_name, type.mro(type(error))))
     return Raised(type(error).__name__, words, bases, where, raised_inside(error))
+
+
+def _full_name(kind: type) -> str:
+    """`builtins.ValueError`, which is said of the real one only."""
+    name = f"{kind.__module__}.{kind.__qualname__}"
+    return name if name.partition(".")[0] != "builtins" or _is_builtin(kind) else f"another {name}"
+
+
+def _is_builtin(kind: type) -> bool:
+    return any(kind is one for one in BUILTINS)
 
 
 def _words(error: BaseException) -> str:

@@ -1,0 +1,85 @@
+"""Which level of isolation works on this machine, proved by attacks and not by version numbers. Begin at `prove`."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from tito.checks.bench import ProbeCall
+from tito.errors import UserError
+from tito.teach import canaries, zygotes
+from tito.teach.conversation import Conversation, Ended, Limits
+from tito.teach.sealed_bench import SealedBench, Unwritten
+
+NAMES = {
+    1: "namespaces, own user, Landlock, seccomp, limits",
+    2: "bubblewrap, a fresh interpreter",
+    3: "limits alone: grade only code that you trust",
+}
+VARIABLE = "TITO_CANARY"
+EMPTY = {"released.json": "[]"}
+
+Proof = Mapping[Callable[..., str], str]  # what each canary reached, "" where it was stopped
+
+
+@lru_cache(maxsize=1)
+def best() -> int:
+    """The lowest level that is proved here, 1 or 2. Raises UserError when neither is."""
+    for level in (1, 2):
+        try:
+            if holds(level, prove(level)):
+                return level
+        except UserError:
+            continue
+    raise UserError("neither namespaces nor bubblewrap isolate a submission here; see why with: tito teach doctor")
+
+
+def holds(level: int, proof: Proof) -> bool:
+    """Whether all that the level promises was stopped."""
+    return not any(reached for canary, reached in proof.items() if level < 3 or canary in canaries.LIMITS)
+
+
+def prove(level: int) -> Proof:
+    """Let every canary out in a sealed child of this level. Raises UserError when there can be none."""
+    starter = zygotes.start(level, 0, EMPTY)
+    os.environ[VARIABLE] = "seen"
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o777)
+            (Path(folder) / "secret").write_text("read what it may not", encoding="utf-8")
+            given = _arguments(folder)
+            return {canary: _released(canary, given.get(canary, ()), starter) for canary in canaries.SAYS}
+    finally:
+        del os.environ[VARIABLE]
+        starter.close()
+
+
+def _arguments(folder: str) -> dict[Callable[..., str], tuple[object, ...]]:
+    return {
+        canaries.read_a_file: (f"{folder}/secret",),
+        canaries.write_a_file: (folder,),
+        canaries.see_other_processes: (os.getpid(),),
+        canaries.read_the_environment: (VARIABLE,),
+        canaries.find_an_open_file: (1,),
+        canaries.be_the_grader: (os.geteuid(),),
+        canaries.take_memory: (2**31,),
+        canaries.fill_the_disk: (2**27,),
+    }
+
+
+def _released(canary: Callable[..., str], given: tuple[object, ...], starter: zygotes.Starter) -> str:
+    """What the canary reached, in a child of its own."""
+    talk = Conversation(starter, Limits(), time.monotonic() + 60)
+    try:
+        answer = SealedBench(talk, "").evaluate(ProbeCall(canary, given))
+    except (Ended, Unwritten) as error:
+        return f"gave no answer: {error}"
+    finally:
+        talk.close()
+    if answer.raised:
+        return f"{answer.raised.type}: {answer.raised.text}"
+    return str(answer.value)

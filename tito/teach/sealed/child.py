@@ -1,0 +1,238 @@
+"""The sealed child: plans a student's file, runs its definitions, and answers questions about what they made.
+
+A request and an answer are one frame each (tito/teach/frames.py). Everything here shares a process with the student's
+code, so nothing that it says is more than an answer: verdicts are the trusted side's. Begin at `Home.serve`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from tito import runner
+from tito.checks.bench import Answer, Expression, Local, ProbeCall, Question, Raised
+from tito.checks.locate import Focus
+from tito.teach import frames
+from tito.teach.sealed import planning
+
+SECONDS = 10.0  # for one cell of definitions
+PRISTINE = {module: dict(vars(module)) for module in (builtins, math, np, np.linalg)}
+CLEAN = {"__builtins__": builtins, "np": np, "math": math}  # these names mean the same whatever a student's cell did
+
+Request = dict[str, Any]
+Reply = dict[str, Any]
+
+
+class Home:
+    """What lies in the sealed home: the released lessons, and the package of the earlier ones if there is one."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = Path(folder)
+        self.lessons = planning.read_lessons(self.folder / "released.json")
+        package = self.folder / "package"
+        os.environ[runner.THREAD_VARIABLES[0]] = "1"
+        os.environ["TINYTORCH_PACKAGE"] = str(package)
+        sys.path.insert(0, str(package))
+        import_module("tito.notebook")  # looks for the package's folder once, now
+        for name in sorted(path.stem for path in (package / "tinytorch").glob("*.py")):
+            with suppress(ImportError):  # one that needs the lesson itself is imported by the cells that use it
+                import_module(f"tinytorch.{name}" if name != "__init__" else "tinytorch")
+
+    def serve(self, talk: int) -> None:
+        """Answer every request that comes, until the trusted side hangs up."""
+        student = Student(self)
+        while (head := _read(talk, frames.FRAME_HEAD.size)) is not None:
+            number, length = frames.read_head(head)
+            request = frames.decode(head[frames.NUMBER.size :] + (_read(talk, length) or b""))
+            reply = student.answer(request)
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(BaseException):  # the student closed or replaced it
+                    stream.flush()
+            _write(talk, _packed(number, reply))
+
+
+class Student:
+    """A student's file, planned, defined and questioned."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.run: Definitions | None = None
+        self.names: dict[str, Any] = {"__name__": "__main__"}
+
+    def answer(self, request: Request) -> Reply:
+        """The reply to one request."""
+        asked: dict[str, Callable[[Request], Reply]] = {
+            "plan": self.plan,
+            "define": self.define,
+            "evaluate": self.evaluate,
+            "locate": self.locate,
+        }
+        return asked[request["ask"]](request)
+
+    def plan(self, request: Request) -> Reply:
+        """Reads the files, before any code of theirs runs: what will be run, what deviates."""
+        return planning.plan(self.home.lessons, request)
+
+    def define(self, request: Request) -> Reply:
+        """Runs the definitions of a plan: which exercises are broken, and how; what else failed."""
+        plan = json.loads(bytes(request["plan"]))
+        if plan["package"]:
+            planning.install(plan["package"], Path.cwd() / "package")
+        self.run = Definitions(plan["lesson"], plan["cells"])
+        self.names = vars(self.run.module)
+        return self.run.define()
+
+    def evaluate(self, request: Request) -> Reply:
+        """The answer to an expression or a probe."""
+        try:
+            question = self._question(request)
+            return _told(self._bench(request).evaluate(question))
+        except NotImplementedError as error:
+            return {"unwritten": self.run.unwritten(error) if self.run else "", "text": _text(error)}
+
+    def locate(self, request: Request) -> Reply:
+        """The student's line that gave the value."""
+        return {"where": _place(self._bench(request).locate(self._question(request), request["got"]))}
+
+    def _bench(self, request: Request) -> Bench:
+        return Bench(self.names, self.run.focus(request["exercise"]) if self.run else None)
+
+    def _question(self, request: Request) -> Question:
+        for module, names in PRISTINE.items():
+            vars(module).update(names)
+        if not request["probe"]:
+            return Expression(request["source"], request["names"])
+        scope = {**self.names, **CLEAN}
+        exec(compile(request["source"], "<probe>", "exec", dont_inherit=True), scope)
+        return ProbeCall(scope[request["probe"]], tuple(request["args"]), request["names"])
+
+
+class Bench(Local):
+    """As Local, but `np`, `math` and the built-ins in an expression are the real ones."""
+
+    def _ready(self, question: Question) -> Callable[[], object]:
+        if isinstance(question, ProbeCall):
+            return super()._ready(question)
+        code = compile(question.text, "<check>", "eval")
+        return lambda: eval(code, {**self.namespace, **CLEAN, **question.names})
+
+
+class Definitions(runner.LessonRun):
+    """The cells of a plan in a namespace of their own, as `tito test` runs them, each with a time limit."""
+
+    def __init__(self, lesson: str, cells: list[dict[str, Any]]) -> None:
+        self.faults: list[runner.Event] = []
+        about = {"id": lesson, "cells": cells, "module": "", "observed": ""}
+        super().__init__(about, self, keep_going=True)  # type: ignore[arg-type]
+
+    def send(self, event: runner.Event) -> None:
+        """What LessonRun tells of a cell that is no exercise's."""
+        if event["event"] == "result":
+            self.faults.append(event)
+
+    def define(self) -> Reply:
+        """Run all; exercises that are broken by name, and faults of other cells."""
+        runner._register_lines(self.cells)
+        for cell in self.cells:
+            self._define(cell)
+        return {"broken": self.broken, "faults": self.faults[:20]}
+
+    def unwritten(self, error: BaseException) -> str:
+        """The exercise whose cell raised this NotImplementedError, "" when it was no exercise's."""
+        cell = self._cell_at(runner._raised_at(runner._origin(error)))
+        return str(cell["name"]) if cell and cell["role"] == "exercise" else ""
+
+    def focus(self, exercise: str) -> Focus | None:
+        """The lines of the exercise's cell."""
+        found = (cell for cell in self.cells if cell["role"] in ("exercise", "twin") and cell["name"] == exercise)
+        for cell in found:
+            return Focus(cell["file"], cell["line"], cell["line"] + len(cell["source"].split("\n")) - 1)
+        return None
+
+    def _attempt(self, cell: runner.Cell, owner: runner.Cell, action: Callable[[], None]) -> BaseException | None:
+        with _time_limit(f"the cell ran longer than {SECONDS:g} s"):
+            return super()._attempt(cell, owner, action)
+
+
+@contextmanager
+def _time_limit(says: str) -> Iterator[None]:
+    """Raise TimeoutError in what takes too long. Code that defeats this is ended by the trusted side."""
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(says)
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _told(answer: Answer) -> Reply:
+    if answer.raised:
+        return {"raised": _as_plain(answer.raised)}
+    if answer.refused:
+        return {"refused": answer.refused}
+    return {"value": answer.value, "seconds": answer.seconds}
+
+
+def _as_plain(raised: Raised) -> Reply:
+    places = {"where": _place(raised.where), "inside": _place(raised.inside)}
+    return {"text": raised.text, "bases": list(raised.bases)[:20], **places}
+
+
+def _place(where: Any) -> list[Any] | None:
+    return where and [str(where[0]), int(where[1]), str(where[2])[:500]]
+
+
+def _text(error: BaseException) -> str:
+    return runner._text(error)
+
+
+def _packed(number: int, reply: Reply) -> bytes:
+    """The frame; a value that fits into none is refused in words."""
+    try:
+        return frames.pack(number, reply)
+    except frames.FrameError as error:
+        return frames.pack(number, {"refused": f"a value that cannot be compared: {error}"})
+
+
+def _read(file: int, size: int) -> bytes | None:
+    """So many bytes; None when the other side has hung up."""
+    data = bytearray()
+    while len(data) < size:
+        part = os.read(file, min(size - len(data), 2**20))
+        if not part:
+            return None
+        data += part
+    return bytes(data)
+
+
+def _write(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def main() -> None:
+    """Level 2: a fresh interpreter inside bubblewrap. Arguments: home, the connection, folders for sys.path."""
+    from tito.teach.sealed import isolate, seccomp
+
+    talk = int(sys.argv[2])
+    isolate.limit([talk])
+    seccomp.restrict()
+    Home(sys.argv[1]).serve(talk)
+    os._exit(0)
