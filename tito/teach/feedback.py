@@ -47,8 +47,8 @@ class Exercise:
         return self.earned / self.points if self.points else 0.0
 
 
-def page(result: Result, course: Course, policy: str = "") -> str:
-    """The HTML of the page; `policy` is a sentence on what the course's rules make of the points."""
+def page(result: Result, course: Course, rules: str = "") -> str:
+    """The HTML of the page; `rules` is a sentence on what the course's rules make of the points."""
     item = found(course, result.key.assignment)
     return pages.render(
         "feedback",
@@ -61,7 +61,7 @@ def page(result: Result, course: Course, policy: str = "") -> str:
         exercises=_exercises(result.checks, hints(item)),
         earned=result.earned,
         points=result.points,
-        policy=policy,
+        rules=rules,
         banner=NO_ISOLATION if result.isolation == 3 else "",
         digest=result.key.submission[:12],
         hidden=any(check.hidden for check in result.checks),

@@ -50,16 +50,16 @@ def visible(value: Any) -> Any:
 
 
 def _shown(character: str) -> str:
-    kept = character.isprintable() or character in "\n\t"
+    kept = character.isprintable() or character in "\n\t\xa0"
     return character if kept else character.encode("unicode_escape").decode("ascii")
 
 
 def cut(text: str, most: int = MOST) -> str:
-    """The text as it is shown, or its first `most` bytes and how many were left out."""
-    data = str(visible(text)).encode("utf-8")
+    """The text as it is shown, or its first `most` bytes and a line that says so."""
+    data = str(visible(text[: most + 1])).encode("utf-8")
     if len(data) <= most:
         return data.decode("utf-8")
-    return data[:most].decode("utf-8", errors="ignore") + f"\n... and {len(data) - most:,} bytes more"
+    return data[:most].decode("utf-8", errors="ignore") + "\n... (the rest is left out)"
 
 
 def number(value: float) -> str:
@@ -68,9 +68,9 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """`41 %`; only what is all is called 100 %, only what is none 0 %."""
+    """`41 %`, kept together; only what is all is called 100 %, only what is none 0 %."""
     near = min(max(round(100 * share), 1), 99) if 0 < share < 1 else round(100 * share)
-    return f"{near} %"
+    return f"{near}\xa0%"
 
 
 def count(many: int, word: str) -> str:
@@ -100,7 +100,7 @@ def _environment() -> jinja2.Environment:
     )
     environment.filters.update(cut=cut, number=number, percent=percent, count=count, ticks=ticks)
     style = resources.files("tito.teach").joinpath("templates", "style.css").read_text(encoding="utf-8")
-    environment.globals.update(style=Markup(style), policy=_policy(style), version=__version__)
+    environment.globals.update(css=Markup(style), csp=_policy(style), version=__version__)
     return environment
 
 

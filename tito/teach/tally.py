@@ -14,6 +14,7 @@ from statistics import median
 from tito.teach.result import CheckResult, Result
 
 BINS = 10  # of the distribution of shares, and one more for what earned everything
+LONGEST = 300  # characters of a sentence that is counted
 
 
 @dataclass
@@ -122,7 +123,8 @@ def _add_exercise(exercise: Exercise, checks: list[CheckResult], student: str) -
     if exercise.points:
         exercise.shares.append(sum(check.earned for check in checks) / exercise.points)
     exercise.todo += any(check.status == "todo" for check in checks)
-    for mistake in {check.looks_like for check in checks if check.looks_like and not check.hidden}:
+    said = (check.looks_like[:LONGEST] for check in checks if check.looks_like and not check.hidden)
+    for mistake in dict.fromkeys(said):
         exercise.mistakes.setdefault(mistake, []).append(student)
 
 
@@ -137,4 +139,4 @@ def _add_end(total: Tally, result: Result) -> None:
 
 def _general(text: str) -> str:
     """The text with `N` for the number of a cell or line, so that equal causes are counted together."""
-    return re.sub(r"(?i)\b(cell|line)s? \d+", r"\1 N", text)[:300]
+    return re.sub(r"(?i)\b(cell|line)s? \d+", r"\1 N", text)[:LONGEST]

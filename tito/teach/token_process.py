@@ -1,4 +1,4 @@
-"""The process in which students' texts are tokenised, seen from outside: texts in, fingerprints out, or what became of it.
+"""The process in which students' texts are tokenised, from outside: texts in, fingerprints or what became of it out.
 
 What comes back is numbers in bytes (see tokens.py), checked for length and taken for nothing else. Begin at `Reader`.
 """

@@ -1,13 +1,13 @@
 """Answers to fingerprints, in a process of its own: what is tokenised here was written by students.
 
 `python -I tokens.py` reads one line of JSON a request, a list of texts, and answers with bytes: for each text four
-bytes that say how many fingerprints follow, and eight bytes for each. The first line is the released texts, which are set
-aside in all later ones; its answer is empty. Standard library only, so that a sealed process can run it. Begin at
+bytes that say how many fingerprints follow, and eight bytes for each. The first line is the released texts, which are
+set aside in all later ones; its answer is empty. Standard library only, so that a sealed process can run it. Begin at
 `fingerprints`.
 
 Winnowing: S. Schleimer, D. Wilkerson, A. Aiken, "Winnowing: Local Algorithms for Document Fingerprinting", SIGMOD
-2003. Of the hashes of all runs of K tokens the smallest of each WINDOW in a row is kept. So every run of GUARANTEE tokens
-that two texts share leaves a common fingerprint, wherever it stands, and nothing shorter than K tokens does.
+2003. Of the hashes of all runs of K tokens the smallest of each WINDOW in a row is kept. So every run of GUARANTEE
+tokens that two texts share leaves a common fingerprint, wherever it stands, and nothing shorter than K tokens does.
 """
 
 from __future__ import annotations

@@ -34,6 +34,7 @@ def run(args: Namespace, course: Course) -> int:
         raise UserError(f"{name} has no results{whose}; grade first: tito teach grade {args.assignment}")
     for mark in tqdm(wanted, disable=None, unit=" pages"):
         feedback.write(folder, feedback.page(mark.result, course, feedback.counted(mark)), mark.student, name)
-    print(f"{count(len(wanted), 'page')}:  feedback/STUDENT/{name}/{name}.html   out/feedback/{name}/STUDENT.html")
+    print(f"{count(len(wanted), 'page')}:  feedback/STUDENT/{name}/{name}.html")
+    print(f"  and to send:  out/feedback/{name}/STUDENT.html")
     print(f"Next:  nbgrader release_feedback {name}")
     return 0

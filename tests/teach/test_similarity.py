@@ -1,0 +1,288 @@
+"""Copies are found and independent right answers are not; nothing that a student wrote is tokenised in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import time
+from collections.abc import Iterable
+from itertools import combinations
+from pathlib import Path
+
+import pytest
+from classes import COURSE, LESSON, NAME
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tito import percent, release
+from tito.course import Lesson
+from tito.teach import jplag, similarity, token_process, tokens
+from tito.teach.token_process import Reader, Unreadable
+
+ANSWERS = Path(__file__).resolve().parents[1] / "alternatives"
+CLASS = 5000 if os.environ.get("TITO_LONG") else 300
+each_lesson = pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+
+Answers = dict[str, str]  # exercise: source
+words = st.sampled_from(["n", "(", ")", "=", "+", "return", "for", "in", ".sum", "1", "2"])
+
+
+def answer_sets(lesson: Lesson) -> list[Answers]:
+    """Three right answers to every exercise, each by someone who had read the stub only."""
+    found: dict[str, list[str]] = {}
+    for cell in percent.read((ANSWERS / f"a{lesson.stem}.py").read_text(encoding="utf-8")):
+        if cell.role == "exercise":
+            found.setdefault(cell.name, []).append(cell.source)
+    return [{name: sources[k] for name, sources in found.items() if k < len(sources)} for k in range(3)]
+
+
+def prints_of(lesson: Lesson, students: dict[str, Answers]) -> tuple[dict[str, similarity.Prints], set[int]]:
+    """The fingerprints of the students and of the course's own solutions."""
+    with Reader(similarity.released(lesson)) as reader:
+        known = {mark for marks in reader.read(similarity.solutions(lesson)).values() for mark in marks}
+        return {student: reader.read(answers) for student, answers in students.items()}, known
+
+
+def alike(lesson: Lesson, students: dict[str, Answers]) -> list[similarity.Pair]:
+    return similarity.pairs(*prints_of(lesson, students))
+
+
+def renamed(source: str) -> str:
+    """With other names for all that the writer named: parameters and what is assigned."""
+    own = set(re.findall(r"(?<![.\w])([a-z_]\w*)(?=\s*(?:=[^=]|:| in |, \w+ in ))", source)) - {"self", "np"}
+    for i, name in enumerate(sorted(own - tokens.KEPT)):
+        source = re.sub(rf"(?<![.\w]){name}\b", f"thing{i}", source)
+    return source
+
+
+def commented(source: str) -> str:
+    """With a comment at the end of each line and blank lines between them."""
+    return "\n\n".join(
+        f"{line}  # it works" if line.strip() and '"""' not in line else line for line in source.split("\n")
+    )
+
+
+def disguised(answers: Answers, seed: int = 3) -> Answers:
+    """The same answers, renamed, commented, and in another order under other cells' names."""
+    changed = [commented(renamed(source)) for source in answers.values()]
+    random.Random(seed).shuffle(changed)
+    return dict(zip(answers, changed))
+
+
+def notebook(lesson: Lesson, answers: Answers) -> str:
+    """The released notebook with these answers in it."""
+    made = release.notebook(lesson)
+    ids = {cell.id: cell.name for cell in lesson.cells() if cell.role == "exercise"}
+    for cell in made["cells"]:
+        if ids.get(cell["id"]) in answers:
+            cell["source"] = answers[ids[cell["id"]]]
+    return json.dumps(made)
+
+
+@given(st.lists(words, max_size=60), st.lists(words, max_size=60), st.lists(words, min_size=20, max_size=40))
+@settings(max_examples=200, deadline=None)
+def test_what_two_share_is_found_from_the_guarantee_on(before: list[str], after: list[str], shared: list[str]) -> None:
+    one, other = tokens.hashes([*before, *shared, "end"]), tokens.hashes(["begin", *shared, *after])
+    assert tokens.GUARANTEE == 20
+    assert set(tokens.winnow(one)) & set(tokens.winnow(other))
+
+
+@given(st.lists(words, min_size=30, max_size=200))
+@settings(deadline=None)
+def test_what_is_shorter_than_a_run_is_no_match(text: list[str]) -> None:
+    marked = [
+        f"{token} {i // 11}" for i, token in enumerate(text)
+    ]  # with the other in common: 11 tokens in a row at most
+    other = [token if i % 12 else "!" for i, token in enumerate(marked)]
+    assert not set(tokens.winnow(tokens.hashes(marked))) & set(tokens.winnow(tokens.hashes(other)))
+
+
+def test_few_hashes_are_kept_and_the_smallest() -> None:
+    rng = random.Random(1)
+    hashes = [rng.getrandbits(64) for _ in range(20_000)]
+    kept = tokens.winnow(hashes)
+    expected = 2 / (tokens.WINDOW + 1)  # the density that the paper derives
+    assert abs(len(kept) / len(hashes) - expected) < 0.01
+    assert tokens.winnow(hashes[: tokens.WINDOW - 1]) == []
+
+
+def test_names_comments_layout_and_strings_make_no_difference() -> None:
+    one = 'def mean(self, dim):\n    """Doc."""\n    total = self.sum(dim)  # add\n    raise ValueError(f"bad {dim}")\n'
+    other = "def mean(self, axis):\n\n    t = self.sum(\n        axis)\n    raise ValueError('wrong')\n"
+    assert tokens.tokens(one) == tokens.tokens(other)
+    assert tokens.tokens(one) != tokens.tokens(one.replace("sum", "max"))  # an attribute is nobody's own choice
+    assert tokens.tokens(one) != tokens.tokens(one.replace("ValueError", "TypeError"))
+
+
+def test_what_was_released_is_set_aside() -> None:
+    with Reader(similarity.released(LESSON)) as reader:
+        found = reader.read({cell.name: cell.source for cell in release.student_cells(LESSON) if cell.kind == "code"})
+        assert not any(found.values())
+        solved = reader.read(similarity.solutions(LESSON))
+    assert sum(map(bool, solved.values())) >= 6
+
+
+@each_lesson
+def test_independent_right_answers_are_not_alike(lesson: Lesson) -> None:
+    one, two, three = answer_sets(lesson)
+    prints, _ = prints_of(lesson, {"one": one, "two": two, "three": three, "course": similarity.solutions(lesson)})
+    assert similarity.pairs(prints) == []  # though nothing is set aside as known, and all of it is rare among four
+
+
+@each_lesson
+def test_a_disguised_copy_is_found(lesson: Lesson) -> None:
+    one, two, _ = answer_sets(lesson)
+    (pair,) = alike(lesson, {"ada": one, "bob": two, "eve": disguised(one)})
+    assert (pair.one, pair.other) == ("ada", "eve") and pair.share > 0.6
+
+
+def test_the_disguise_changes_every_answer() -> None:
+    for answers in answer_sets(LESSON)[:2]:
+        assert not set(answers.values()) & set(disguised(answers).values())
+        assert all(renamed(source) != source for source in answers.values())
+
+
+def test_short_answers_and_what_many_have_say_nothing() -> None:
+    short = {"train": "def train(self, mode=True):\n    for m in self.modules(): m.training = mode\n    return self\n"}
+    assert alike(LESSON, dict.fromkeys("abc", short)) == []
+    whole = answer_sets(LESSON)[0]
+    assert len(alike(LESSON, dict.fromkeys("abcd", whole))) == 6
+    assert alike(LESSON, dict.fromkeys("abcde", whole)) == []  # five of five: then it is how one does it
+
+
+def test_what_all_copied_from_the_course_says_nothing() -> None:
+    solution = similarity.solutions(LESSON)
+    assert alike(LESSON, {"ada": solution, "bob": disguised(solution)}) == []
+
+
+def submit(root: Path, **students: str) -> Path:
+    for student, text in students.items():
+        (root / student / NAME).mkdir(parents=True)
+        (root / student / NAME / f"{NAME}.ipynb").write_text(text, encoding="utf-8")
+    return root
+
+
+BOMBS = {
+    "deep": "(" * 10**5,
+    "nul": "\x00" * 1000,
+    "unclosed": "'''" + "x" * 10**5,
+    "fstring": "f'{" * 5000,
+    "indent": "".join(" " * i + "if 1:\n" for i in range(2000)),
+    "half": "'\ud800'",
+    "long": "x=1;" * 10**6,
+}
+
+
+def test_no_source_breaks_the_comparison_or_is_read_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a student's text was tokenised in this process")
+
+    for name in ("fingerprints", "tokens", "lines", "_raw"):
+        monkeypatch.setattr(tokens, name, refuse)
+    monkeypatch.setattr("tokenize.generate_tokens", refuse)
+    one, two, _ = answer_sets(LESSON)
+    bombs = {name: notebook(LESSON, {**two, "affine": text}) for name, text in BOMBS.items() if name != "half"}
+    texts = {"ada": notebook(LESSON, one), "eve": notebook(LESSON, disguised(one)), **bombs, "zip": "[" * 10**5}
+    submitted = submit(tmp_path, **texts)
+    pairs, unread = similarity.compare(submitted, LESSON, NAME, [*texts, "nobody"])
+    assert ("ada", "eve") in {(pair.one, pair.other) for pair in pairs}
+    assert unread == ["zip", "nobody"]
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_bomb_gives_fingerprints_or_none_in_time(name: str) -> None:
+    with Reader([]) as reader:
+        start = time.monotonic()
+        reader.read({"bomb": BOMBS[name]})
+        assert time.monotonic() - start < 3
+        assert reader.read({"good": answer_sets(LESSON)[0]["linear"]})["good"]
+
+
+@pytest.mark.parametrize("what", [signal.SIGKILL, signal.SIGSTOP])
+def test_a_process_that_dies_or_hangs_costs_one_submission(
+    what: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(token_process, "SECONDS", 0.5)
+    good = {"linear": answer_sets(LESSON)[0]["linear"]}
+    with Reader([]) as reader:
+        first = reader.read(good)
+        assert reader._child
+        os.kill(reader._child.pid, what)
+        with pytest.raises(Unreadable):
+            reader.read(good)
+        assert reader.read(good) == first
+        child = reader._child
+    assert child.poll() is not None
+
+
+def test_the_process_has_no_rights() -> None:
+    with Reader([]) as reader:
+        reader.read({"a": "1"})
+        assert reader._child
+        status = Path(f"/proc/{reader._child.pid}/status").read_text(encoding="ascii")
+        limits = Path(f"/proc/{reader._child.pid}/limits").read_text(encoding="ascii")
+    assert "Uid:\t0" not in status
+    assert re.search(r"Max file size +0 ", limits) and re.search(r"Max address space +1073741824 ", limits)
+    assert re.search(r"Max processes +0 ", limits)
+
+
+def made_class(students: int, copies: Iterable[tuple[int, int]]) -> dict[str, similarity.Prints]:
+    """Fingerprints like a class's: half of each student's are common, half their own; `copies` share what is own."""
+    rng = random.Random(5)
+    common = [[rng.getrandbits(64) for _ in range(6)] for _ in range(40)]
+    prints = {
+        f"s{i:04}": {"a": sum(rng.sample(common, 6), []), "b": [rng.getrandbits(64) for _ in range(36)]}
+        for i in range(students)
+    }
+    for one, other in copies:
+        prints[f"s{other:04}"]["b"] = prints[f"s{one:04}"]["b"]
+    return dict(prints)
+
+
+def test_a_large_class_takes_time_by_its_size_not_by_its_square() -> None:
+    copies = [(i, i + CLASS // 2) for i in range(0, CLASS // 2, CLASS // 10)]
+    start = time.monotonic()
+    pairs = similarity.pairs(made_class(CLASS, copies))
+    assert [(pair.one, pair.other) for pair in pairs] == [(f"s{a:04}", f"s{b:04}") for a, b in copies]
+    assert time.monotonic() - start < 2 + CLASS / 500
+
+
+def test_submissions_are_laid_out_for_jplag(tmp_path: Path) -> None:
+    one, two, _ = answer_sets(LESSON)
+    submitted = submit(tmp_path / "in", ada=notebook(LESSON, one), bob=notebook(LESSON, two), eve="no notebook")
+    assert jplag.export(tmp_path / "out", submitted, LESSON, NAME, ["ada", "bob", "eve"]) == 2
+    files = sorted(str(path.relative_to(tmp_path / "out")) for path in tmp_path.glob("out/**/*.py"))
+    assert files == [f"base/{NAME}.py", f"submissions/ada/{NAME}.py", f"submissions/bob/{NAME}.py"]
+    text, base = ((tmp_path / "out" / file).read_text(encoding="utf-8") for file in (files[1], files[0]))
+    compile(text, files[1], "exec")
+    compile(base, files[0], "exec")
+    assert all(source.strip() in text for source in one.values()) and not any(s in base for s in one.values())
+
+
+def test_percent_files_are_compared_too(tmp_path: Path) -> None:
+    one, two, _ = answer_sets(LESSON)
+
+    def text(answers: Answers) -> str:
+        return "\n".join(f'# %% exercise="{name}"\n{source}\n' for name, source in answers.items())
+
+    for student, answers in {"ada": one, "bob": two, "eve": disguised(one)}.items():
+        (tmp_path / student / NAME).mkdir(parents=True)
+        (tmp_path / student / NAME / f"{NAME}.py").write_text(text(answers), encoding="utf-8")
+    pairs, unread = similarity.compare(tmp_path, LESSON, NAME, ["ada", "bob", "eve"])
+    assert [(pair.one, pair.other) for pair in pairs] == [("ada", "eve")] and unread == []
+    assert set(pairs[0].where) <= set(one)
+
+
+def test_all_pairs_of_independent_answers_share_little() -> None:
+    """The margin behind LEAST and SHARE: what the closest independent pair of the whole course shares."""
+    most = 0.0
+    for lesson in COURSE.lessons:
+        students = {str(k): answers for k, answers in enumerate(answer_sets(lesson)[:2])}
+        prints, known = prints_of(lesson, students)
+        for one, other in combinations(prints.values(), 2):
+            mine, theirs = ({m for marks in each.values() for m in marks} - known for each in (one, other))
+            most = max(most, len(mine & theirs) / min(len(mine), len(theirs)))
+    assert most <= similarity.SHARE / 2
