@@ -8,16 +8,19 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+import tomllib
+
 from tito import diagnosis, package, release
 from tito.course import Course, Lesson, Milestone
 from tito.percent import Cell
+from tito.teach import milestone_grading
+from tito.teach.checks import Check
 from tito.teach.result import canonical
 from tito.teach.sealed.planning import digest
 
@@ -30,23 +33,11 @@ class Variant(Protocol):
 
 
 @dataclass(frozen=True)
-class Check:
-    """A check cell. `program` is a digest of a visible one, by which an edited copy is noticed."""
-
-    name: str
-    exercise: str
-    points: float
-    hidden: bool
-    id: str
-    source: str
-    program: str
-
-
-@dataclass(frozen=True)
 class Bundle:
     """`released` are the lessons needed and the assignment's own, as students get them, checks without their text.
 
-    `package` is the reference of the lessons needed, file by file; `hints` and `fingerprints` are by exercise.
+    `package` is the reference of the lessons needed, file by file; `hints` and `fingerprints` are by exercise;
+    `programs` are a milestone's, without data.
     """
 
     assignment: str
@@ -55,6 +46,7 @@ class Bundle:
     package: Mapping[str, str]
     hints: Mapping[str, Sequence[str]] = field(default_factory=dict)
     fingerprints: Mapping[str, Any] = field(default_factory=dict)
+    programs: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def hash(self) -> str:
@@ -70,7 +62,8 @@ class Bundle:
     @property
     def sealed_without_package(self) -> dict[str, str]:
         """The same for mode "own": the package is made of the student's files."""
-        return {"released.json": self.sealed["released.json"]}
+        programs = {f"package/{name}": text for name, text in self.programs.items()}
+        return {"released.json": self.sealed["released.json"], **programs}
 
     @property
     def lessons(self) -> list[str]:
@@ -105,11 +98,10 @@ def _of_lesson(course: Course, lesson: Lesson, variant: Variant | None) -> Bundl
 
 def make_milestone(course: Course, key: str) -> Bundle:
     """What a student's own package is made of. Its checks stand in milestone_grading.py."""
-    from tito.teach import milestone_grading
-
     milestone = course.milestone(key)
     checks = tuple(milestone_grading.checks(milestone.id))
-    return Bundle(milestone.id, checks, tuple(map(_released, course.needs_of(milestone))), {})
+    needs = tuple(map(_released, course.needs_of(milestone)))
+    return Bundle(milestone.id, checks, needs, {}, programs=milestone_grading.programs(course, milestone.file))
 
 
 def _made_for(lesson: Lesson, exercise: str) -> str:

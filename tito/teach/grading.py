@@ -10,34 +10,30 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import linecache
-import math
 import platform
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache, partial
-from types import CodeType
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 
 from tito import diagnosis
-from tito.checks import CheckFailed, check, draw, engine, probe, raises
+from tito.checks import draw, engine
 from tito.checks.observe import observe
-from tito.teach.bundle import Bundle, Check
+from tito.teach import checks, frames, milestone_grading, verdicts
+from tito.teach.bundle import Bundle
+from tito.teach.checks import Check
 from tito.teach.conversation import Conversation, Ended, Limits
 from tito.teach.result import CheckResult, Key, Result
-from tito.teach.sealed_bench import SealedBench, Unwritten
+from tito.teach.sealed_bench import SealedBench
+from tito.teach.verdicts import Verdict
 from tito.teach.zygotes import Starter
 
-OBSERVING_SECONDS = 1.0
-NAMES = {"np": np, "math": math, "check": check, "probe": probe, "raises": raises, "draw": draw}
-SHOWN = 2000  # characters of a field that a student reads
-
-Verdict = dict[str, Any]
+OBSERVING_SECONDS = 1.0  # for all visible checks of an exercise that failed, once more
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class Worker(Protocol):
 
 
 def grade(work: Work, worker: Worker) -> Result:
-    """The result of a submission, whatever it does; about 120 s at most."""
+    """The result of a submission, whatever it does; 120 s at most, by the usual limits."""
     return Grading(work, worker).result()
 
 
@@ -71,77 +67,71 @@ def submission_hash(files: Mapping[str, bytes]) -> str:
     return hashlib.sha256(json.dumps(pairs).encode()).hexdigest()
 
 
-def key_of(work: Work, worker: Worker) -> Key:
+def key_of(work: Work, bundle: Bundle, limits: Limits, secret: bytes) -> Key:
     """What the result depends on; two results of one key are the same."""
-    secret = hashlib.sha256(worker.secret).hexdigest()[:16]
-    versions = platform.python_version(), np.__version__
-    about = work.student, work.assignment, submission_hash(work.files), worker.bundle.hash, work.mode
-    return Key(*about, {name: float(most) for name, most in asdict(worker.limits).items()}, secret, *versions)
-
-
-@dataclass
-class Plan:
-    """What the sealed side made of the files before any of their code ran; `data` goes back to it as it came."""
-
-    data: Any
-    notes: list[str] = field(default_factory=list)
+    about = work.student, work.assignment, submission_hash(work.files), bundle.hash, work.mode
+    numbers = {name: float(most) for name, most in asdict(limits).items()}
+    return Key(*about, numbers, hashlib.sha256(secret).hexdigest()[:16], platform.python_version(), np.__version__)
 
 
 class Grading:
-    """One submission on its way."""
+    """One submission on its way. `plan` is what the sealed side made of its files before any of their code ran."""
 
     def __init__(self, work: Work, worker: Worker) -> None:
-        self.work, self.worker = work, worker
+        self.work, self.worker, self.checks = work, worker, worker.bundle.checks
         self.deadline = time.monotonic() + worker.limits.submission_seconds
         self.talk: Conversation | None = None
-        self.plan = Plan(None)
+        self.is_defined = False  # whether the child holds the student's definitions
+        self.plan: Any = None
+        self.notes: list[str] = []
         self.broken: Mapping[str, Any] = {}
-        self.ready = False  # whether the child holds the student's definitions
         self.over = ""  # why nothing more is run
 
     def result(self) -> Result:
         """Plan, visible checks, hidden checks."""
-        key = key_of(self.work, self.worker)
+        key = key_of(self.work, self.worker.bundle, self.worker.limits, self.worker.secret)
         try:
             refused = self._plan()
             if refused:
                 return Result(key, "refused", refused, isolation=self.worker.level)
-            checks = self.worker.bundle.checks
-            shown = self._phase([check for check in checks if not check.hidden], is_shown=True)
-            hidden = self._phase([check for check in checks if check.hidden], is_shown=False)
+            shown = self._phase([check for check in self.checks if not check.hidden])
+            hidden = self._phase([check for check in self.checks if check.hidden])
         finally:
             self._hang_up()
         by_name = {one.name: one for one in (*shown, *hidden)}
-        results = tuple(by_name[check.name] for check in checks)
-        return Result(key, "graded", self.over, results, tuple(self.plan.notes), self.worker.level)
+        results = tuple(by_name[check.name] for check in self.checks)
+        return Result(key, "graded", self.over, results, tuple(self.notes), self.worker.level)
 
     def _plan(self) -> str:
         """Have the files read; why nothing can be made of them, if so."""
         files = {name: np.frombuffer(content, np.uint8) for name, content in self.work.files.items()}
-        request = {"ask": "plan", "lesson": self.work.assignment, "own": self.work.mode == "own", "files": files}
         try:
-            reply = self._call().ask(request)
+            about = {"lesson": self.work.assignment, "own": self.work.mode == "own", "files": files}
+            reply = self._call().ask({"ask": "plan", **about})
         except Ended as ended:
-            self.over = f"while the file was read: {ended.reason}"
+            self.over = f"while the files were read: {ended.reason}"
             return ""
+        except frames.FrameError as error:
+            return f"its files are too large: {error}"
         if "refused" in reply:
             return str(reply["refused"])
-        self.plan = Plan(reply["plan"], [*reply["notes"], *self._deviations(reply["checks"])])
+        self.plan = reply["plan"]
+        self.notes = [*reply["notes"], *self._deviations(reply["checks"])]
         return ""
 
     def _deviations(self, found: Mapping[str, Any]) -> Iterator[str]:
-        for one in self.worker.bundle.checks:
-            number, program = found.get(one.id, (0, None))
-            if program is None:
-                yield f"check {one.name} is missing; the original is used"
-            elif program != one.program:
-                yield f"check {one.name} (cell {number}) was changed; the original is used"
+        for check in self.checks:
+            number, program = found.get(check.id, (0, ""))
+            if check.program and check.id not in found:
+                yield f"check {check.name} is missing; the original is used"
+            elif program != check.program:
+                yield f"check {check.name} (cell {number}) was changed; the original is used"
 
-    def _phase(self, checks: Sequence[Check], is_shown: bool) -> list[CheckResult]:
-        """These checks, in a child of their own."""
-        results = [self._one(check) for check in checks]
-        if is_shown and self.ready:
-            results = self._diagnose(results)
+    def _phase(self, some: Sequence[Check]) -> list[CheckResult]:
+        """These checks in a child of their own; visible ones with the known mistakes that they look like."""
+        results = [verdicts.result(check, self._verdict(check)) for check in some]
+        if some and not some[0].hidden and not self.over:
+            results = self._diagnosed(results)
         try:
             if self.talk and self.talk.alive:
                 self.talk.finish()
@@ -150,42 +140,20 @@ class Grading:
         self.talk = None
         return results
 
-    def _one(self, check: Check) -> CheckResult:
-        verdict = self._verdict(check)
-        status = verdict.pop("status")
-        told = {} if check.hidden else _shown(verdict)
-        reason, waits_for = (str(verdict.get(name) or "") for name in ("reason", "waits_for"))
-        about = check.name, check.exercise, check.points, check.points if status == "ok" else 0, check.hidden
-        return CheckResult(*about, status, reason, waits_for, **told)
-
     def _verdict(self, check: Check) -> Verdict:
-        if not self.over:
-            self._begin()
-        if self.over or self.talk is None:
-            return {"status": "not run", "reason": self.over}
-        broken = self.broken.get(check.exercise)
-        if broken is not None:
-            return _broken(broken)
-        self.talk.begin(self.worker.limits.check_seconds)
-        verdict = self._run(check, self.talk)
-        return {**verdict, "output": "" if check.hidden or not self.talk.alive else self.talk.output()}
-
-    def _run(self, check: Check, talk: Conversation) -> Verdict:
+        talk = None if self.over else self._ready()
+        if talk is None:
+            return verdicts.not_run(self.over)
+        if check.exercise in self.broken:
+            return verdicts.of_broken(self.broken[check.exercise])
+        talk.begin(check.seconds or self.worker.limits.check_seconds)
         try:
             with self._bench(check, talk):
-                _execute(check)
-            return {"status": "ok"}
-        except CheckFailed as failed:
-            names = ("expression", "want", "got", "says", "error", "where")
-            return {"status": "FAIL", **{name: getattr(failed, name) for name in names}}
-        except Unwritten as unwritten:
-            return _unwritten(unwritten, check)
-        except Ended as ended:
-            self.over = ended.reason if ended.lied else ""
-            self.ready = False
-            return {"status": "FAIL", "reason": ended.reason}
-        except Exception as error:  # an answer of a kind that the check's own code cannot handle
-            return {"status": "FAIL", "error": (type(error).__name__, str(error)[:SHOWN])}
+                checks.execute(check, digits=milestone_grading.digits)
+            return verdicts.OK
+        except Exception as error:
+            self.over = talk.lied
+            return {**verdicts.of(error, check), "output": talk.output()}
 
     @contextmanager
     def _bench(self, check: Check, talk: Conversation) -> Iterator[None]:
@@ -205,93 +173,63 @@ class Grading:
         about = json.dumps([self.work.student, self.work.assignment]).encode()
         return f"{hmac.new(self.worker.secret, about, hashlib.sha256).hexdigest()} {check.name}"
 
-    def _begin(self) -> None:
-        """Have a child that holds the student's definitions; where that cannot be, the submission is over."""
-        if self.ready and self.talk and self.talk.alive:
-            return
+    def _ready(self) -> Conversation | None:
+        """A child that holds the student's definitions; None, and the submission is over, where that cannot be."""
         talk = self._call()
+        if self.is_defined:
+            return talk
         talk.begin(self.worker.limits.submission_seconds)
         try:
-            reply = talk.ask({"ask": "define", "plan": self.plan.data})
-            self.broken, self.ready = reply["broken"], True
-            self._note(reply["faults"])
+            reply = talk.ask({"ask": "define", "plan": self.plan})
+            self.broken, self.is_defined = _table(reply.get("broken"), talk), True
+            self._note(reply.get("faults"))
         except Ended as ended:
             self.over = f"while the definitions ran: {ended.reason}"
+            return None
+        return talk
 
-    def _note(self, faults: Sequence[Mapping[str, Any]]) -> None:
+    def _note(self, faults: Any) -> None:
         """Cells that are no exercise's and failed."""
-        for fault in faults:
-            words = f"cell {fault['cell']} failed: {': '.join(map(str, fault.get('error') or ()))[:500]}"
-            if words not in self.plan.notes:
-                self.plan.notes.append(words)
+        for fault in faults if type(faults) is list else ():
+            words = f"cell {fault.get('cell')} failed: {': '.join(map(str, fault.get('error') or ()))[:500]}"
+            if words not in self.notes:
+                self.notes.append(words)
 
     def _call(self) -> Conversation:
         """A child that is alive: the one at hand, else a fresh one."""
         if self.talk is None or not self.talk.alive:
-            self.talk, self.ready = Conversation(self.worker.starter, self.worker.limits, self.deadline), False
+            self.talk = Conversation(self.worker.starter, self.worker.limits, self.deadline)
+            self.is_defined = False
         return self.talk
 
     def _hang_up(self) -> None:
         if self.talk is not None:
             self.talk.close()
 
-    def _diagnose(self, results: list[CheckResult]) -> list[CheckResult]:
+    def _diagnosed(self, results: list[CheckResult]) -> list[CheckResult]:
         """The results, those of an exercise that failed with the known mistake that it looks like."""
-        failed = {one.exercise for one in results if one.status == "FAIL" and not one.reason}
-        known = {
-            name: told for name, told in self.worker.bundle.fingerprints.items() if name in failed - {*self.broken}
-        }
+        failed = {one.exercise for one in results if one.status == "FAIL" and not one.reason} - {*self.broken}
+        known = {name: told for name, told in self.worker.bundle.fingerprints.items() if name in failed}
         says = {name: diagnosis.says(told, self._seen(name)) for name, told in known.items()}
         return [replace(one, looks_like=says.get(one.exercise, "")) if one.status == "FAIL" else one for one in results]
 
     def _seen(self, exercise: str) -> list[Any]:
-        """What all visible checks of the exercise give, run to their ends; nothing once the child is gone."""
+        """What all visible checks of the exercise give, run to their ends; nothing where that ends the child."""
         seen: list[Any] = []
-        checks = [one for one in self.worker.bundle.checks if one.exercise == exercise and not one.hidden]
-        if self.talk and self.talk.alive:
-            self.talk.begin(OBSERVING_SECONDS)
-        for one in checks:
-            if self.talk and self.talk.alive:
-                with self._bench(one, self.talk):
-                    seen += [[one.name, *entry] for entry in observe(partial(_execute, one))]
-        if self.talk and self.talk.lied:
-            self.over = self.talk.lied
-        return seen if self.talk and self.talk.alive else []
+        talk = None if self.over else self._ready()
+        if talk is None:
+            return []
+        talk.begin(OBSERVING_SECONDS)
+        for check in self.checks:
+            if check.exercise == exercise and not check.hidden:
+                with self._bench(check, talk):
+                    seen += [[check.name, *entry] for entry in observe(partial(checks.execute, check))]
+        self.over = talk.lied
+        return seen if talk.alive else []
 
 
-def _execute(check: Check) -> None:
-    """Run a check cell in a namespace of its own."""
-    exec(_compiled(check), {"__name__": "__check__", **NAMES})
-
-
-@lru_cache(maxsize=4096)
-def _compiled(check: Check) -> CodeType:
-    file = f"<{check.id}>"
-    linecache.cache[file] = (len(check.source), None, check.source.splitlines(keepends=True), file)
-    return compile(check.source, file, "exec", dont_inherit=True)
-
-
-def _unwritten(error: Unwritten, check: Check) -> Verdict:
-    """As tito/runner.py: of the check's own exercise it is to do, of another it waits, elsewhere it is an error."""
-    if not error.exercise:
-        return {"status": "FAIL", "error": ("NotImplementedError", error.text)}
-    return {"status": "todo"} if error.exercise == check.exercise else _waits(error.exercise)
-
-
-def _waits(exercise: str) -> Verdict:
-    return {"status": "waits", "waits_for": exercise}
-
-
-def _broken(told: Mapping[str, Any]) -> Verdict:
-    """What the definition of an exercise came to."""
-    if told["status"] != "FAIL":
-        return {"status": "todo"} if told["status"] == "todo" else _waits(told["waits_for"])
-    return {"status": "FAIL", "error": told.get("error"), "where": told.get("where")}
-
-
-def _shown(verdict: Verdict) -> dict[str, Any]:
-    """Of a visible check: what a student reads about it."""
-    texts = {name: str(verdict.get(name) or "")[:SHOWN] for name in ("expression", "want", "got", "says", "output")}
-    error, where = verdict.get("error"), verdict.get("where")
-    pair = tuple(str(part)[:SHOWN] for part in error) if error else None
-    return {**texts, "error": pair, "where": tuple(where) if where else None}
+def _table(told: Any, talk: Conversation) -> Mapping[str, Any]:
+    """Exercises that are broken, each a dict with a status."""
+    if type(told) is dict and all(type(one) is dict and "status" in one for one in told.values()):
+        return told
+    raise talk.lie("it sent a report of an unknown form")

@@ -39,8 +39,10 @@ def best() -> int:
 
 
 def holds(level: int, proof: Proof) -> bool:
-    """Whether all that the level promises was stopped."""
-    return not any(reached for canary, reached in proof.items() if level < 3 or canary in canaries.LIMITS)
+    """Whether all that the level promises was stopped. Another user is something that only root can give."""
+    waived = () if os.geteuid() == 0 else (canaries.be_the_grader,)
+    promised = canaries.LIMITS if level == 3 else [canary for canary in proof if canary not in waived]
+    return not any(proof[canary] for canary in promised)
 
 
 def prove(level: int) -> Proof:

@@ -9,11 +9,9 @@ Results come as they are done; whoever calls keeps them and leaves out what is k
 from __future__ import annotations
 
 import multiprocessing
-import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -27,24 +25,25 @@ from tito.teach.result import Result
 LIMITS = Limits()
 
 
-@dataclass
 class Worker:
     """A sealed side for one bundle and one mode, at the best level that works here unless one is named.
 
     Close it at the end. `slot` tells apart those that run at once.
     """
 
-    bundle: Bundle
-    secret: bytes
-    level: int | None = None
-    mode: str = "reference"
-    slot: int = 0
-    limits: Limits = LIMITS
-
-    def __post_init__(self) -> None:
-        self.level = self.level or isolation.best()
-        files = self.bundle.sealed if self.mode == "reference" else self.bundle.sealed_without_package
-        self.starter = zygotes.start(self.level, self.slot, files)
+    def __init__(
+        self,
+        bundle: Bundle,
+        secret: bytes,
+        level: int | None = None,
+        mode: str = "reference",
+        slot: int = 0,
+        limits: Limits = LIMITS,
+    ) -> None:
+        self.bundle, self.secret, self.mode, self.limits = bundle, secret, mode, limits
+        self.level = level or isolation.best()
+        files = bundle.sealed if mode == "reference" else bundle.sealed_without_package
+        self.starter = zygotes.start(self.level, slot, files)
 
     def __enter__(self) -> Worker:
         return self
@@ -71,7 +70,7 @@ class Pool:
         slots = context.Queue()
         for slot in range(size):
             slots.put(slot)
-        started = (slots, level, secret, limits, os.getpid())
+        started = (slots, level, secret, limits)
         self.executor = ProcessPoolExecutor(size, context, _start, started)
 
     def __enter__(self) -> Pool:
@@ -101,7 +100,7 @@ _worker: Worker | None = None
 _settings: dict[str, Any] = {}
 
 
-def _start(slots: Any, level: int, secret: bytes, limits: Limits, parent: int) -> None:
+def _start(slots: Any, level: int, secret: bytes, limits: Limits) -> None:
     """In a fresh worker process: which slot is its own."""
     _settings.update(level=level, secret=secret, limits=limits, slot=slots.get())
 

@@ -24,6 +24,7 @@ from tito.student import PlanCell
 from tito.studentfile import StudentFile
 
 MOST_NOTES = 50
+PACKAGE = "tinytorch/"
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,8 @@ def plan(lessons: Mapping[str, Released], request: Mapping[str, Any]) -> dict[st
         if request["lesson"] not in lessons:  # a milestone: the package is all there is
             return {"plan": _bytes({"lesson": "", "cells": [], "package": package}), "notes": [], "checks": {}}
         lesson, file = lessons[request["lesson"]], _read(files, request["lesson"])
+    except UnicodeDecodeError as error:
+        return {"refused": f"a file of tinytorch is not UTF-8 at byte {error.start}"}
     except (UserError, FoldError) as error:
         return {"refused": error.message}
     cells, notes = student.definitions(lesson.cells, file)
@@ -76,12 +79,19 @@ def install(package: Mapping[str, str], folder: Path) -> None:
 
 
 def _package(lessons: Mapping[str, Released], files: Mapping[str, bytes], last: str) -> dict[str, str]:
-    """The package of all lessons but the last, by the student's files; of the last, its supplied modules."""
+    """The package that was handed in; else of all lessons but the last by the student's files, supplied modules too."""
+    handed_in = {name.removeprefix(PACKAGE): data.decode() for name, data in files.items() if _is_module(name)}
+    if handed_in:
+        return handed_in
     inputs = [_fold_input(each, () if each.stem == last else _exported(each, files)) for each in lessons.values()]
     texts = fold(inputs)
     for each in inputs:
         texts |= {f"{module}.py": text for module, text in each.supplied.items()}
     return texts
+
+
+def _is_module(name: str) -> bool:
+    return name.startswith(PACKAGE) and name.endswith(".py") and "/" not in name.removeprefix(PACKAGE)
 
 
 def _fold_input(lesson: Released, cells: Sequence[Cell]) -> FoldInput:

@@ -1,0 +1,166 @@
+"""`tito teach grade NN`: runs what is new or changed through the sealed grader, and keeps the results."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tito.course import Course, Milestone
+from tito.errors import UserError
+
+if TYPE_CHECKING:
+    from tito.teach.bundle import Bundle
+    from tito.teach.folder import Folder
+    from tito.teach.grading import Work
+    from tito.teach.result import Key, Result
+    from tito.teach.store import Store
+
+HELP = "grade an assignment; what is graded already is left alone"
+SHOWN = 4
+NOT_ISOLATED = "NOT ISOLATED: these submissions ran with limits alone, and could read and change what you can."
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """What to grade, on what, how."""
+    parser.add_argument("assignment", metavar="NN", help="a lesson or a milestone, as 03 or m2")
+    parser.add_argument("--on", choices=("reference", "own"), default="reference", help="which earlier lessons to use")
+    parser.add_argument("--student", metavar="GLOB", default="*", help="only these students")
+    parser.add_argument("--level", type=int, choices=(1, 2, 3), help="of isolation; the best that works if not given")
+    parser.add_argument("--accept-not-isolated", action="store_true", help="with --level 3, which isolates nothing")
+    parser.add_argument("--workers", type=int, metavar="N", default=os.cpu_count() or 1, help="how many at once")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be graded")
+    parser.add_argument("--yes", action="store_true", help="let changed marks of a regrade count without asking")
+
+
+def run(args: argparse.Namespace, course: Course) -> int:
+    """Grade, keep, show; changed marks count when that is confirmed."""
+    from tito.teach import bundle, course_folder, variants
+    from tito.teach.folder import Folder
+    from tito.teach.store import Store
+
+    if args.level == 3 and not args.accept_not_isolated:
+        again = f"tito teach grade {args.assignment} --level 3 --accept-not-isolated"
+        raise UserError(f"level 3 isolates nothing; if you trust every submission: {again}")
+    folder, item = Folder.enter(), course_folder.item(course, args.assignment)
+    made = bundle.make(course, item, variants.released(folder, course_folder.name_of(item)))
+    mode = "own" if isinstance(item, Milestone) else args.on
+    with Store(folder.results) as store:
+        desk = Desk(folder, store, made, mode, args)
+        began = time.perf_counter()
+        desk.grade()
+        desk.tell(time.perf_counter() - began)
+        desk.settle()
+    return 0
+
+
+class Desk:
+    """One assignment being graded: what is taken from submitted/, what came of it."""
+
+    def __init__(self, folder: Folder, store: Store, bundle: Bundle, mode: str, args: argparse.Namespace) -> None:
+        self.folder, self.store, self.bundle, self.mode, self.args = folder, store, bundle, mode, args
+        self.counts: Counter[str] = Counter()
+        self.refused: list[str] = []
+        self.keys: list[Key] = []
+        self.times: dict[str, str] = {}
+        self.earned = 0.0
+
+    def grade(self) -> None:
+        """Run what has no result yet."""
+        from tqdm import tqdm  # type: ignore[import-untyped]
+
+        from tito.teach.workers import Pool
+
+        works = self._works()
+        first = next(works, None)
+        if first is None or self.args.dry_run:
+            self.counts["graded"] += (first is not None) + sum(1 for _ in works)
+            return
+        with Pool(self.args.level, self.args.workers, self.folder.secret) as pool:
+            results = pool.grade_all(_with_first(first, works), self.bundle)
+            for result in tqdm(results, unit=" submissions", disable=not sys.stderr.isatty()):
+                self._keep(result)
+
+    def tell(self, seconds: float) -> None:
+        """What was done, in a few lines."""
+        counts, verb = self.counts, "would be graded" if self.args.dry_run else "graded"
+        parts = [f"{counts['graded']} {verb}", f"{counts['refused']} refused", f"{counts['known']} graded before"]
+        print(f"{self.bundle.assignment}: {', '.join(parts)}; {seconds:.1f} s.")
+        if self.earned:
+            points = sum(check.points for check in self.bundle.checks)
+            print(f"Of these the mean is {self.earned / counts['graded']:.1f} of {points:g} points.")
+        _list(self.refused)
+        if self.args.level == 3:
+            print(NOT_ISOLATED)
+
+    def settle(self) -> None:
+        """Show the marks that a regrade would change, and let them count if that is confirmed."""
+        changes = list(self.store.changes(self.keys))
+        if not changes:
+            return
+        print(f"Marks change for {len(changes)}:")
+        _list([f"{one.student}: {one.before:g} -> {one.after:g}" for one in changes])
+        if self.args.yes or (sys.stdin.isatty() and input("Let them count? [y/N] ").strip().lower() == "y"):
+            self.store.apply(self.keys)
+            print("They count now.")
+        else:
+            print(f"They do not count yet.  To let them:  tito teach grade {self.args.assignment} --yes")
+
+    def _works(self) -> Iterator[Work]:
+        """What has to be run, one at a time; what is refused is kept as such."""
+        from tito.teach import intake, works
+
+        for student in works.students(self.folder, self.bundle.assignment, self.args.student):
+            try:
+                work, submission = works.take(self.folder, student, self.bundle, self.mode)
+            except intake.Refused as refused:
+                self._refuse(student, refused.reason)
+                continue
+            key = self._key(work)
+            self.keys.append(key)
+            if self.store.has(key):
+                self.counts["known"] += 1
+            else:
+                self.times[student] = submission.time
+                yield work
+
+    def _refuse(self, student: str, reason: str) -> None:
+        from tito.teach.grading import Work
+        from tito.teach.result import Result
+
+        key = self._key(Work(student, self.bundle.assignment, {}, self.mode))
+        if not self.args.dry_run:
+            self.store.add(Result(key, "refused", reason))
+        self.counts["refused"] += 1
+        self.refused.append(f"{student}: {reason}")
+
+    def _key(self, work: Work) -> Key:
+        from tito.teach.grading import key_of
+        from tito.teach.workers import LIMITS
+
+        return key_of(work, self.bundle, LIMITS, self.folder.secret)
+
+    def _keep(self, result: Result) -> None:
+        from tito.teach.sources import moment
+
+        self.store.add(result, moment(self.times.pop(result.key.student, "")))
+        self.counts[result.status] += 1
+        self.earned += result.earned
+        if result.status == "refused":
+            self.refused.append(f"{result.key.student}: {result.reason}")
+
+
+def _with_first(first: Work, rest: Iterator[Work]) -> Iterator[Work]:
+    yield first
+    yield from rest
+
+
+def _list(lines: Sequence[str]) -> None:
+    for line in lines[:SHOWN]:
+        print(f"  {line[:76]}")
+    if len(lines) > SHOWN:
+        print(f"  and {len(lines) - SHOWN} more")
