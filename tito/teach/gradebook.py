@@ -16,12 +16,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tito.errors import UserError
-from tito.teach import nbgrader_api
+from tito.teach import nbgrader_api, policy
 from tito.teach.folder import Folder
-from tito.teach.late import ByHand, Mark, cell_id
+from tito.teach.late import ByHand, Mark, cell_id, marks
 from tito.teach.policy import Policy, utc
 from tito.teach.result import canonical
 from tito.teach.store import Store
@@ -30,6 +31,10 @@ if TYPE_CHECKING:
     from nbgrader.api import Grade, Gradebook, Notebook, SubmittedAssignment  # type: ignore[import-untyped]
 
 BATCH = 100  # students for each commit
+
+
+class NotGenerated(UserError):
+    """nbgrader has not generated the assignment."""
 
 
 @dataclass(frozen=True)
@@ -63,33 +68,56 @@ def opened(folder: Folder, assignment: str) -> Iterator[Book]:
             gradebook.find_assignment(assignment)
         except MissingEntry:
             number = assignment.split("_")[0]
-            raise UserError(f"the gradebook has no {assignment}; release it: tito teach release {number}") from None
+            raise NotGenerated(f"the gradebook has no {assignment}; release it: tito teach release {number}") from None
         url = f"{api.coursedir.db_url} {gradebook.course_id}"  # may hold a password, so that only its hash is kept
         yield Book(gradebook, hashlib.sha256(url.encode()).hexdigest()[:16], assignment)
 
 
-def push(book: Book, store: Store, policy: Policy, marks: Iterable[Mark], again: bool = False) -> Iterator[int]:
+def final(folder: Folder, store: Store, assignment: str, rules: Policy | None = None) -> Iterator[Mark]:
+    """The marks as they count in the end: by the course's policy, with what people entered in the gradebook."""
+    return marks(store, assignment, rules or policy.load(folder, assignment), *entered(folder, assignment))
+
+
+def entered(folder: Folder, assignment: str) -> tuple[dict[str, ByHand], float]:
+    """What `by_hand` says; nothing where there is no gradebook yet, or none that knows the assignment."""
+    if not folder.config.exists():
+        return {}, 0.0
+    url = nbgrader_api.open_course(folder).coursedir.db_url
+    if url.startswith("sqlite:///") and not Path(url.removeprefix("sqlite:///")).exists():
+        return {}, 0.0
+    try:
+        with opened(folder, assignment) as book:
+            return by_hand(book)
+    except NotGenerated:
+        return {}, 0.0
+
+
+def push(book: Book, store: Store, rules: Policy, found: Iterable[Mark], again: bool = False) -> Iterator[int]:
     """Bring the gradebook up to these marks; yields after each commit how many students it was about.
 
     What went in before is left out unless `again`, or the mark has a penalty, which depends on scores given by hand.
     """
     before = {} if again else store.marked(book.name, book.assignment)
-    _set_due(book, policy)
-    known = _students(book)
-    wanted = (mark for mark in marks if mark.student not in known or _differs(mark, policy, before))
+    _set_due(book, rules)
+    wanted = _wanted(book, rules, before, found)
     while batch := list(islice(wanted, BATCH)):
         for mark in batch:
-            _enter(book, policy, mark, before.get(mark.student, ""))
+            _enter(book, rules, mark, before.get(mark.student, ""))
         book.gradebook.db.commit()
-        store.mark(book.name, book.assignment, [(mark.student, fingerprint(mark, policy)) for mark in batch])
+        store.mark(book.name, book.assignment, [(mark.student, fingerprint(mark, rules)) for mark in batch])
         book.gradebook.db.expunge_all()
         yield len(batch)
 
 
-def fingerprint(mark: Mark, policy: Policy) -> str:
+def missing(book: Book, store: Store, rules: Policy, found: Iterable[Mark]) -> int:
+    """How many students `push` would be about."""
+    return sum(1 for _ in _wanted(book, rules, store.marked(book.name, book.assignment), found))
+
+
+def fingerprint(mark: Mark, rules: Policy) -> str:
     """What went in; first of all which submission it was about."""
     times = [str(moment and utc(moment)) for moment in (mark.submitted, mark.due)]
-    parts = [mark.result.to_json(), mark.penalty, times, sorted(policy.drop)]
+    parts = [mark.result.to_json(), mark.penalty, times, sorted(rules.drop)]
     return f"{mark.result.key.submission} {hashlib.sha256(canonical(parts).encode()).hexdigest()}"
 
 
@@ -111,11 +139,11 @@ def by_hand(book: Book) -> tuple[dict[str, ByHand], float]:
     return found, sum(written.values())
 
 
-def _enter(book: Book, policy: Policy, mark: Mark, before: str) -> None:
+def _enter(book: Book, rules: Policy, mark: Mark, before: str) -> None:
     """One student's scores, times and penalty, without a commit of its own for a submission that is known."""
     submission = _submission(book, mark)
     submission.timestamp = _naive(mark.submitted)
-    submission.extension = _extension(mark.due, policy.due)
+    submission.extension = _extension(mark.due, rules.due)
     another = bool(before) and before.split()[0] != mark.result.key.submission
     scores = {cell_id(check.name): check for check in mark.result.checks}
     for i, notebook in enumerate(submission.notebooks):
@@ -123,7 +151,7 @@ def _enter(book: Book, policy: Policy, mark: Mark, before: str) -> None:
         for grade in notebook.grades:
             if grade.cell.name in scores:
                 check = scores[grade.cell.name]
-                _score(grade, check.earned, check.points, check.name in policy.drop)
+                _score(grade, check.earned, check.points, check.name in rules.drop)
             elif grade.cell.name in book.auto and mark.result.status == "refused":
                 _score(grade, 0.0, grade.cell.max_score, False)
             elif another and grade.manual_score is not None:
@@ -151,14 +179,17 @@ def _submission(book: Book, mark: Mark) -> SubmittedAssignment:
         return gradebook.add_submission(book.assignment, mark.student)
 
 
-def _set_due(book: Book, policy: Policy) -> None:
-    if policy.due is not None:
-        book.gradebook.find_assignment(book.assignment).duedate = _naive(policy.due)
+def _set_due(book: Book, rules: Policy) -> None:
+    if rules.due is not None:
+        book.gradebook.find_assignment(book.assignment).duedate = _naive(rules.due)
         book.gradebook.db.commit()
 
 
-def _differs(mark: Mark, policy: Policy, before: Mapping[str, str]) -> bool:
-    return bool(mark.penalty) or before.get(mark.student) != fingerprint(mark, policy)
+def _wanted(book: Book, rules: Policy, before: Mapping[str, str], found: Iterable[Mark]) -> Iterator[Mark]:
+    known = _students(book)
+    for mark in found:
+        if mark.penalty or mark.student not in known or before.get(mark.student) != fingerprint(mark, rules):
+            yield mark
 
 
 def _extension(due: datetime | None, common: datetime | None) -> timedelta | None:
