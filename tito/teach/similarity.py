@@ -69,11 +69,12 @@ def solutions(item: Lesson | Milestone) -> dict[str, str]:
 
 
 def cells(submission: Submission, item: Lesson | Milestone) -> dict[str, str]:
-    """What a submission says in code, by exercise where that is known; nothing of it is parsed."""
+    """What a submission says in code of its own, by exercise where that is known; nothing of it is parsed."""
     known = {cell.id: cell.name for cell in item.cells()} if isinstance(item, Lesson) else {}
+    given = set(released(item))
     found: dict[str, str] = {}
     for cell in submission.cells:
-        if cell.kind == "code":
+        if cell.kind == "code" and cell.source not in given:
             _put(found, known.get(cell.id, f"cell {cell.number}"), cell.source)
     for name, data in submission.files.items() if not submission.cells else ():
         if name.endswith(".py"):

@@ -42,22 +42,22 @@ def fingerprints(source: str, released: frozenset[Line] = frozenset()) -> list[i
 
 
 def tokens(source: str, released: frozenset[Line] = frozenset()) -> list[str]:
-    """The text's own tokens: released lines, comments and free-standing strings left out, chosen names made equal."""
+    """The text's own tokens: released lines (also renamed ones) and free-standing strings are left out."""
     own = (line for line in lines(source) if line not in released and set(line) != {STRING})
-    return [token for line in own for token in _alike(line)][:MOST]
+    return [token for line in own for token in line][:MOST]
 
 
 def lines(source: str) -> Iterator[Line]:
-    """The logical lines of a text as tokens, each string as `''`; up to where it is no Python."""
+    """The logical lines of a text without comments, as tokens: chosen names as `n`, strings as `''`; up to an error."""
     line: list[str] = []
     for kind, text in _raw(source[:LONGEST]):
         if kind == tokenize.NEWLINE:
-            yield tuple(line)
+            yield _alike(line)
             line = []
         elif kind not in SPACE:
             line.append(STRING if kind == tokenize.STRING else text)
     if line:
-        yield tuple(line)
+        yield _alike(line)
 
 
 def _raw(source: str) -> Iterator[tuple[int, str]]:
@@ -76,11 +76,10 @@ def _raw(source: str) -> Iterator[tuple[int, str]]:
         return
 
 
-def _alike(line: Line) -> Iterator[str]:
+def _alike(line: Sequence[str]) -> Line:
     """The line with `n` for every name that its writer chose: no keyword, no built-in, no attribute."""
-    for before, token in zip(("", *line), line):
-        chosen = token.isidentifier() and token not in KEPT and before != "."
-        yield "n" if chosen else token
+    pairs = zip(("", *line), line)
+    return tuple("n" if one.isidentifier() and one not in KEPT and before != "." else one for before, one in pairs)
 
 
 def hashes(tokens: Sequence[str]) -> list[int]:
