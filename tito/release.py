@@ -25,6 +25,17 @@ def student_cells(lesson: Lesson) -> tuple[Cell, ...]:
     return tuple(replace(cell, source=_student_source(cell, lesson)) for cell in lesson.cells())
 
 
+def has_solutions(lesson: Lesson) -> bool:
+    """Whether an exercise says more than what a student starts from; the class edition's do not."""
+    pairs = zip(lesson.cells(), student_cells(lesson))
+    return any(_bare(ours.source) != _bare(given.source) for ours, given in pairs if ours.role == "exercise")
+
+
+def _bare(source: str) -> list[str]:
+    lines = [line.rstrip() for line in source.splitlines()]
+    return [line for line in lines if line.strip() not in ("### BEGIN SOLUTION", "### END SOLUTION")]
+
+
 def percent_text(lesson: Lesson, solutions: bool = False) -> str:
     """The lesson as a percent file, for a workspace made with --py; its marks carry the ids."""
     return percent.write(lesson.cells() if solutions else student_cells(lesson))

@@ -11,15 +11,16 @@ from tito.commands.common import enter, require
 from tito.commands.lessons import stored_cells
 from tito.course import Course
 from tito.errors import UserError
+from tito.release import has_solutions
 
 
 def run(args: Namespace, course: Course) -> int:
     """Print a unified diff for each exercise whose text differs."""
     workspace, lesson = enter(), course.lesson(args.lesson)
     require(workspace, (lesson,), "the diff")
+    if not has_solutions(lesson):
+        raise UserError("this is the class edition, which has no solutions; ask your instructor, or go on with: tito")
     ours = {cell.name: cell.source for cell in lesson.cells() if cell.role == "exercise"}
-    if not any("BEGIN SOLUTION" in source for source in ours.values()):
-        raise UserError("this copy of the course comes without answers; ask your instructor, or go on with: tito")
     yours: dict[str, str] = {}
     for cell in stored_cells(workspace, lesson):
         if cell.role == "exercise":  # in parts, where its cell was split

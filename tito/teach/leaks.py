@@ -25,13 +25,12 @@ def secrets_of(sources: Iterable[str], shown: Iterable[str] = ()) -> frozenset[s
     return frozenset(line for line in every - public if len(line) >= SHORTEST)
 
 
-def found(files: Iterable[tuple[str, str]], secrets: frozenset[str]) -> list[tuple[str, str]]:
-    """Each file's name with the first secret that stands in it, as a whole line or within one."""
+def found(files: Iterable[tuple[str, str]], secrets: frozenset[str], least: int = 1) -> list[tuple[str, str]]:
+    """Each file that holds so many secrets, as whole lines or a long one within: its name, and one of them."""
     hits = []
     for name, text in files:
-        whole = set(lines(text))
-        hit = next((line for line in sorted(secrets) if line in whole), None) or _within(text, secrets)
-        hits += [(name, hit)] if hit else []
+        told = sorted(secrets & {*lines(text)} | _within(text, secrets))
+        hits += [(name, told[0])] if len(told) >= least else []
     return hits
 
 
@@ -48,10 +47,10 @@ def lines(text: str) -> list[str]:
     return [re.sub(r"\s+", "", line) for line in text.splitlines()]
 
 
-def _within(text: str, secrets: frozenset[str]) -> str | None:
-    """A long secret anywhere in the text; a short one would be found by chance in longer words."""
+def _within(text: str, secrets: frozenset[str]) -> set[str]:
+    """Long secrets anywhere in the text; a short one would be found by chance in longer words."""
     squeezed = re.sub(r"\s+", "", text)
-    return next((line for line in sorted(secrets) if len(line) >= 2 * SHORTEST and line in squeezed), None)
+    return {line for line in secrets if len(line) >= 2 * SHORTEST and line in squeezed}
 
 
 def _readable(name: str, text: str) -> str:

@@ -9,6 +9,7 @@ from shlex import quote
 
 from tito.course import Course
 from tito.errors import UserError
+from tito.teach.edition import require_solutions
 
 HELP = "make a course folder, in which plain nbgrader works too"
 
@@ -22,11 +23,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, course: Course) -> int:
     """Make the folder and say what comes next."""
+    require_solutions(course, "tito teach init")
     from tito.teach import course_folder
-    from tito.teach.edition import require_solutions
     from tito.teach.folder import Folder
 
-    require_solutions(course, "tito teach init")
     root = Path(args.folder)
     name = args.id or root.resolve().name
     if not re.fullmatch(r"[A-Za-z0-9_.-]+", name):

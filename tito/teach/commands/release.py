@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from tito.course import Course
+from tito.teach.edition import require_solutions
 
 HELP = "give an assignment out: release/, out/NN.zip, the exchange"
 
@@ -17,12 +18,11 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, course: Course) -> int:
     """Release, and say what went where."""
+    require_solutions(course, "tito teach release")
     from tito.teach import course_folder, releasing, variants
-    from tito.teach.edition import require_solutions
     from tito.teach.folder import Folder
     from tito.teach.nbgrader_api import open_course
 
-    require_solutions(course, "tito teach release")
     folder, one = Folder.enter(), course_folder.item(course, args.assignment)
     variant = variants.load(folder, args.variant)
     done = releasing.release(folder, course, open_course(folder), one, variant)
