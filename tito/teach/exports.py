@@ -134,8 +134,8 @@ def _canvas(line: Line, assignment: str, most: float) -> Row:
 
 def _moodle(line: Line, assignment: str, most: float) -> Row:
     student = line.student
-    number = line.participant
-    who = [f"Participant {number}" if number else "", f"{student.first_name} {student.last_name}".strip()]
+    name = f"{student.first_name} {student.last_name}".strip() or student.id
+    who = [f"Participant {line.participant}" if line.participant else "", name]
     status = "Submitted for grading" if line.mark else "No submission"
     grade: Row = [status, _points(line.mark), most, "Yes", "", "", _remark(line.mark)]
     return [*who, student.email, *grade]
@@ -161,7 +161,8 @@ def _points(mark: Mark | None) -> float | str:
 def _remark(mark: Mark | None) -> str:
     if not mark or not mark.days_late:
         return ""
-    return f"{mark.days_late} days late: {_round(mark.penalty):g} points less"
+    days = "1 day" if mark.days_late == 1 else f"{mark.days_late} days"
+    return f"{days} late: {_round(mark.penalty):g} points less"
 
 
 def _round(value: float) -> float:
