@@ -72,7 +72,7 @@ def test_titles_say_what_the_plots_show() -> None:
         "hard is the hardest: the class earns 20\xa0% of its points",
         "hard: 'adds instead' is the most common mistake, in 2 of 5 submissions",
         "1 of 5 submissions ended early",
-        "1 of 5 submissions changed more than the exercises",
+        "1 of 5 submissions has a check edited or missing, or a cell that failed",
         "1 submission could not be read",
         "1 pair of submissions shares unusual passages",
         "All submissions",
@@ -86,7 +86,7 @@ def test_titles_of_a_class_without_faults() -> None:
         "Every exercise earns 100\xa0% of its points",
         "No known mistake was recognised",
         "Every submission ran to its end",
-        "Every file has its checks as released",
+        "No submission has a check edited or missing, or a cell that failed",
         "No two submissions share unusual passages",
         "All submissions",
     ]

@@ -113,10 +113,11 @@ def ended_title(total: Tally) -> str:
 def notes_title(total: Tally) -> str:
     """How many files deviate."""
     many = sum(row.notes > 0 for row in total.rows)
+    what = "a check edited or missing, or a cell that failed"
     return (
-        f"{_part(many, len(total.rows))} changed more than the exercises"
+        f"{_part(many, len(total.rows))} {'has' if many == 1 else 'have'} {what}"
         if many
-        else "Every file has its checks as released"
+        else f"No submission has {what}"
     )
 
 

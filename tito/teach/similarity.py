@@ -1,6 +1,6 @@
 """Which submissions share passages that few others have. Begin at `compare` and `pairs`.
 
-Answers are tokenised in a process of their own. A passage that many have, or that the course's own solution has, is how
+Answers are tokenised in a sealed process. A passage that many have, or that the course's own solution has, is how
 the exercise is solved, and says nothing; one that few have says something. Pairs are found by an inverted index,
 fingerprint to submissions, so the work grows with the class and not with its square.
 """
@@ -17,9 +17,8 @@ from pathlib import Path
 from tito import release
 from tito.course import Lesson, Milestone
 from tito.teach import intake
+from tito.teach.fingerprinting import Reader, Unreadable
 from tito.teach.intake import Submission
-from tito.teach.token_process import Reader, Unreadable
-from tito.teach.tokens import LONGEST
 
 LEAST = 5  # rare passages that two must share
 SHARE = 0.2  # of the rare passages of the one that has fewer
@@ -92,7 +91,7 @@ def _put_parts(found: dict[str, str], text: str) -> None:
 
 def _put(found: dict[str, str], name: str, source: str) -> None:
     name = name if name not in found else f"{name} ({len(found) + 1})"
-    found[name] = source[:LONGEST]
+    found[name] = source
 
 
 def pairs(prints: Mapping[str, Prints], known: Iterable[int] = ()) -> list[Pair]:
