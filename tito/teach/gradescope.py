@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tito
-from tito.course import Course, Milestone
+from tito.course import Course
 from tito.errors import UserError
 from tito.teach.folder import Folder
 from tito.teach.result import CheckResult, Result
@@ -69,11 +69,7 @@ def pack(path: Path, course: Course, folder: Folder, assignment: str) -> None:
     """Write an assignment's autograder as a zip: as it was released, with hidden checks and a secret of its own."""
     from tito.teach import bundle, course_folder, variants
 
-    item = course_folder.item(course, assignment)
-    if isinstance(item, Milestone):
-        made = bundle.make_milestone(course, item.id)
-    else:
-        made = bundle.make(course, variants.released(folder, assignment).lesson(item))
+    made = bundle.make(course, course_folder.item(course, assignment), variants.released(folder, assignment))
     secret = hmac.new(folder.secret, f"gradescope {assignment}".encode(), hashlib.sha256)
     _write(path, [("bundle.json", made.to_bytes()), ("secret", secret.digest()), *_programs()])
 
@@ -89,7 +85,7 @@ def main(root: Path) -> None:
     student, mode = _student(root / "submission_metadata.json"), "reference" if bundle.package else "own"
     place = root / "results" / "results.json"
     try:
-        files = intake.read_submission(root / "submission", bundle.assignment).files
+        files = _files(intake.read_submission(root / "submission", bundle.assignment).files, bundle, mode)
     except refusal.Refused as refused:
         _put(place, {"score": 0.0, "output": f"Not graded: {refused.reason}", "tests": []})
         return
@@ -110,6 +106,18 @@ def _worker(bundle: Bundle, secret: bytes, mode: str) -> Worker:
         level = 3
         _become(zygotes.FIRST_UID)
     return workers.Worker(bundle, secret, level, mode)
+
+
+def _files(handed_in: Mapping[str, bytes], bundle: Bundle, mode: str) -> dict[str, bytes]:
+    """What grading uses; with mode "own" the student's package too, or the lessons that make it."""
+    from tito.teach import works
+
+    files = works.used(handed_in, bundle.assignment)
+    if mode == "own":
+        package = {name: data for name, data in handed_in.items() if name.startswith(works.PACKAGE)}
+        lessons = [works.used(handed_in, stem) for stem in bundle.lessons]
+        files |= package or {name: data for lesson in lessons for name, data in lesson.items()}
+    return files
 
 
 def _become(user: int) -> None:

@@ -25,7 +25,7 @@ def take(folder: Folder, student: str, bundle: Bundle, mode: str) -> tuple[Work,
     """A student's work; with mode "own", the earlier lessons that they handed in belong to it. Raises Refused."""
     place = folder.submitted / student
     submission = intake.read_submission(place / bundle.assignment)
-    files = _used(submission.files, bundle.assignment)
+    files = used(submission.files, bundle.assignment)
     handed_in = {name: data for name, data in submission.files.items() if name.startswith(PACKAGE)}
     if mode == "own":
         files |= handed_in or _earlier(place, bundle)
@@ -36,11 +36,11 @@ def _earlier(place: Path, bundle: Bundle) -> dict[str, bytes]:
     files: dict[str, bytes] = {}
     for stem in bundle.lessons:
         if stem != bundle.assignment and (place / stem).is_dir():
-            files |= _used(intake.read_submission(place / stem).files, stem)
+            files |= used(intake.read_submission(place / stem).files, stem)
     return files
 
 
-def _used(files: Mapping[str, bytes], stem: str) -> dict[str, bytes]:
+def used(files: Mapping[str, bytes], stem: str) -> dict[str, bytes]:
     """The notebook, else the percent file."""
     names = [f"{stem}{ending}" for ending in ENDINGS if f"{stem}{ending}" in files]
     return {name: files[name] for name in names[:1]}

@@ -99,16 +99,9 @@ class Desk:
 
     def settle(self) -> None:
         """Show the marks that a regrade would change, and let them count if that is confirmed."""
-        changes = list(self.store.changes(self.keys))
-        if not changes:
-            return
-        print(f"Marks change for {len(changes)}:")
-        _list([f"{one.student}: {one.before:g} -> {one.after:g}" for one in changes])
-        if self.args.yes or (sys.stdin.isatty() and input("Let them count? [y/N] ").strip().lower() == "y"):
-            self.store.apply(self.keys)
-            print("They count now.")
-        else:
-            print(f"They do not count yet.  To let them:  tito teach grade {self.args.assignment} --yes")
+        from tito.teach import regrading
+
+        regrading.settle(self.store, self.keys, self.args.yes, f"tito teach grade {self.args.assignment}")
 
     def _works(self) -> Iterator[Work]:
         """What has to be run, one at a time; what is refused is kept as such."""
