@@ -21,7 +21,7 @@ import pytest
 
 from tito import release
 from tito.course import Course
-from tito.teach import gradescope
+from tito.teach import gradescope, milestone_assignment
 from tito.teach.folder import Folder
 from tito.teach.result import CheckResult, Key, Result
 
@@ -202,8 +202,8 @@ class Container:
         os.close(read)
         return ended
 
-    def grade(self, notebook: dict[str, Any]) -> dict[str, Any]:
-        (self.root / "submission" / f"{LESSON}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
+    def grade(self, notebook: dict[str, Any], name: str = LESSON) -> dict[str, Any]:
+        (self.root / "submission" / f"{name}.ipynb").write_text(json.dumps(notebook), encoding="utf-8")
         ended = self.run("/autograder/run_autograder")
         assert ended.returncode == 0, ended.stderr
         table: dict[str, Any] = json.loads((self.root / "results" / "results.json").read_text(encoding="utf-8"))
@@ -220,9 +220,9 @@ def total(table: dict[str, Any], of: str = "score") -> float:
     return sum(test[of] for test in table["tests"])
 
 
-def solved() -> dict[str, Any]:
+def solved(name: str = LESSON) -> dict[str, Any]:
     """The student's notebook with the course's answers in it."""
-    lesson = Course.find().lesson(LESSON)
+    lesson = Course.find().lesson(name)
     answers = {cell["id"]: cell for cell in release.notebook(lesson, solutions=True)["cells"]}
     notebook = release.notebook(lesson)
     notebook["cells"] = [answers[c["id"]] if c["id"].startswith("exercise-") else c for c in notebook["cells"]]
@@ -243,10 +243,23 @@ def test_right_answers_score_all_and_the_stub_nothing(container: Container) -> N
     assert total(container.grade(release.notebook(lesson))) == 0
 
 
+def test_a_milestone_runs_on_the_students_own_package(tmp_path: Path, folder: Folder) -> None:
+    course = Course.find()
+    gradescope.pack(tmp_path / "m1.zip", course, folder, "m1")
+    container = Container(tmp_path, tmp_path / "m1.zip")
+    milestone = milestone_assignment.notebook(course, course.milestone("m1"))
+    (container.root / "submission" / "m1.ipynb").write_text(json.dumps(milestone), encoding="utf-8")
+    table = container.grade(solved("01_tensor"), "01_tensor")
+    assert total(table) == total(table, "max_score") > 0
+    table = container.grade(release.notebook(course.lesson("01")), "01_tensor")
+    assert total(table) == 0
+
+
 ATTACK = """
 import os, signal
 reached = []
-for path in ("/autograder/source/bundle.json", "/autograder/source/secret", "/autograder/results/results.json"):
+for path in ("/autograder/source/bundle.json", "/autograder/source/secret", "/autograder/results/results.json",
+             "/autograder/source/milestones/data/digits.csv.gz"):
     try:
         reached.append(open(path, "rb").read(1))
     except OSError:

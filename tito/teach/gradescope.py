@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import json
 import os
+import tempfile
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,7 +40,8 @@ apt-get install -y {PYTHON} {PYTHON}-venv || apt-get install -y python3 python3-
 RUN = """#!/usr/bin/env bash
 # Grades /autograder/submission into /autograder/results/results.json.
 set -euo pipefail
-chmod go-rwx /autograder/source/bundle.json /autograder/source/secret /autograder/results
+cd /autograder
+chmod -R go-rwx source/bundle.json source/secret source/milestones results
 exec /autograder/python/bin/python -I /autograder/source/grade.py
 """
 GRADE = """import sys
@@ -48,7 +50,8 @@ sys.path.insert(0, "/autograder/source")
 from tito.teach.gradescope import main
 main(Path("/autograder"))
 """
-LEFT_OUT = ("dev", "commands", "_course", "milestone_questions.py")  # what needs the course, and answers
+LEFT_OUT = {"dev", "commands", "_course", "milestone_checks", "milestone_questions.py"}  # not needed, or answers
+MILESTONES = ("course.toml", "milestones/digits.py", "milestones/data/digits.csv.gz")  # what milestones are scored by
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # so that the same input gives the same zip
 NOT_ISOLATED = "Graded without isolation: for code that is trusted."
 Table = dict[str, Any]
@@ -71,7 +74,7 @@ def pack(path: Path, course: Course, folder: Folder, assignment: str) -> None:
 
     made = bundle.make(course, course_folder.item(course, assignment), variants.released(folder, assignment))
     secret = hmac.new(folder.secret, f"gradescope {assignment}".encode(), hashlib.sha256)
-    _write(path, [("bundle.json", made.to_bytes()), ("secret", secret.digest()), *_programs()])
+    _write(path, [("bundle.json", made.to_bytes()), ("secret", secret.digest()), *_programs(course)])
 
 
 def main(root: Path) -> None:
@@ -98,13 +101,15 @@ def main(root: Path) -> None:
 
 def _worker(bundle: Bundle, secret: bytes, mode: str) -> Worker:
     """At the best level that is proved here; else as another user, with limits alone."""
-    from tito.teach import isolation, workers, zygotes
+    from tito.teach import isolation, milestone_grading, workers, zygotes
 
+    milestone_grading.digits()  # now, since the other user may not read them
     try:
         level = isolation.best()
     except UserError:
         level = 3
         _become(zygotes.FIRST_UID)
+        os.chdir(tempfile.mkdtemp())  # where submissions may write
     return workers.Worker(bundle, secret, level, mode)
 
 
@@ -158,18 +163,19 @@ def _lines(parts: Iterable[str]) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _programs() -> Iterator[tuple[str, bytes]]:
-    """The scripts, and tito itself without what only authors and students use."""
+def _programs(course: Course) -> Iterator[tuple[str, bytes]]:
+    """The scripts, tito itself without what only authors and students use, and the milestones' data."""
     import numpy as np
 
     yield "setup.sh", SETUP.encode()
     yield "run_autograder", RUN.encode()
     yield "grade.py", GRADE.encode()
     yield "requirements.txt", f"numpy=={np.__version__}\n".encode()
+    yield from ((name, (course.root / name).read_bytes()) for name in MILESTONES)
     package = Path(tito.__file__).parent
     for path in sorted(package.rglob("*.py")):
         name = path.relative_to(package)
-        if not {*name.parts} & {*LEFT_OUT}:
+        if not LEFT_OUT.intersection(name.parts):
             yield f"tito/{name.as_posix()}", path.read_bytes()
 
 
