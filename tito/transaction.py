@@ -16,8 +16,9 @@ import hashlib
 import json
 import os
 import shutil
+import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from tito.errors import UserError
 
 JOURNAL = "journal.json"
 FOLDER = "tinytorch"
+FLUSHING = 16  # files at once
 
 
 def commit(root: Path, staging: Path, live: Path, files: Mapping[str, str]) -> None:
@@ -64,17 +66,15 @@ def _prepare(root: Path, staging: Path, live: Path, files: Mapping[str, str]) ->
     """Write all that the change needs, flushed to the disk, without touching what is in use."""
     existing = {name: (root / name).exists() for name in files}
     for name, text in files.items():
-        write(staging / "new" / name, text)
+        _put(staging / "new" / name, text)
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         if existing[name]:
-            write(staging / "old" / name, (root / name).read_bytes())
-    for path in content(staging / FOLDER):
-        with suppress(PermissionError):  # Windows flushes no read-only file
-            _sync(path)
+            _put(staging / "old" / name, (root / name).read_bytes())
     digests = {"new": digest(staging / FOLDER), "old": digest(live)}
     journal = {"staging": staging.name, "files": existing, **digests, "back": False}
-    write(staging / "forward.json", json.dumps(journal))
-    write(staging / "back.json", json.dumps({**journal, "back": True}))
+    _put(staging / "forward.json", json.dumps(journal))
+    _put(staging / "back.json", json.dumps({**journal, "back": True}))
+    _sync_all(content(staging))
     return journal
 
 
@@ -106,8 +106,7 @@ def _back(root: Path, live: Path, journal: dict[str, Any]) -> None:
 
 def _end(root: Path, staging: Path, live: Path, expected: str) -> None:
     """Flush, close the journal, and keep the folder that went out if someone changed it meanwhile."""
-    for folder in (root, live.parent):
-        _sync(folder)
+    _sync_all((root, live.parent))
     left = staging / FOLDER
     if left.exists() and digest(left) != expected:
         date = time.strftime("%Y-%m-%d_%H-%M-%S")
@@ -137,11 +136,35 @@ def digest(folder: Path) -> str:
 
 def write(path: Path, data: str | bytes) -> None:
     """Write a file, in a folder that is made if missing, and flush it to the disk."""
+    _put(path, data)
+    _sync(path)
+
+
+def _put(path: Path, data: str | bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with open(path, "wb") as file:
-        file.write(data.encode("utf-8") if isinstance(data, str) else data)
-        file.flush()
-        os.fsync(file.fileno())
+    path.write_bytes(data.encode("utf-8") if isinstance(data, str) else data)
+
+
+def _sync_all(paths: Iterable[Path]) -> None:
+    """Flush them side by side: a file system that is asked for many at once writes its own journal once for all."""
+    errors: list[OSError] = []
+
+    def flush(part: Sequence[Path]) -> None:
+        try:
+            for path in part:
+                with suppress(PermissionError):  # Windows flushes no read-only file
+                    _sync(path)
+        except OSError as error:
+            errors.append(error)
+
+    every = list(paths)
+    threads = [threading.Thread(target=flush, args=(every[i::FLUSHING],)) for i in range(min(FLUSHING, len(every)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
 
 
 def _sync(path: Path) -> None:

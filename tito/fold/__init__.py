@@ -7,10 +7,8 @@ Begin at `fold`. `statements` takes cells apart, `files` sorts the statements of
 
 from __future__ import annotations
 
-import gc
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from tito.fold import imports
 from tito.fold.files import File, FoldInput, Package
@@ -37,7 +35,7 @@ def fold(
     Raises FoldError, which names lesson, cell, line and name, where the package would not work as the notebooks did.
     """
     package = Package({} if notes is None else notes)
-    with warnings.catch_warnings(), _collector_off():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a doubtful escape in a student's string is shown when the cell runs
         for lesson in lessons:
             package.add(lesson)
@@ -48,18 +46,6 @@ def fold(
         origins |= {name: spans(of_file) for name, of_file in rows.items()}
     texts = {name: "".join(f"{row.text}\n" for row in of_file) for name, of_file in rows.items()}
     return {"__init__.py": _init_text(files), **texts}
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Syntax trees are many objects without a cycle: to look through them for garbage takes a third of the time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _rows(file: File) -> list[Row]:
