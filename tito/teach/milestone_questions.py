@@ -64,5 +64,4 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
         ),
     ),
 }
-POINTS = 4  # of an answer
-RUN_POINTS = 12  # of the milestone itself
+POINTS = 2  # of an answer

@@ -233,11 +233,10 @@ def _refuse_special_files(folder: Path) -> None:
 
 
 def _remove_added(autograded: Path, source: Path) -> None:
-    """Keep notebooks, nbgrader's own two files, and what the course gave."""
+    """Keep nbgrader's own two files, and what the course gave."""
     for path in utils.find_all_files(str(autograded), []):
         name = Path(path).relative_to(autograded)
-        ours = (source / name).is_file() or name.suffix == ".ipynb"
-        if not ours and name.as_posix() not in ("timestamp.txt", "submission_secret.txt"):
+        if not (source / name).is_file() and name.as_posix() not in ("timestamp.txt", "submission_secret.txt"):
             Path(path).unlink()
 
 

@@ -24,9 +24,6 @@ from tito.teach.result import CheckResult, Result
 if TYPE_CHECKING:
     from tito.teach.workers import Worker
 
-RUN = "check-run"  # the cell of a milestone's assignment in which its points stand
-LEVEL = 1
-
 
 class SealedExecute(NbGraderPreprocessor):  # type: ignore[misc]  # nbgrader has no types
     """Grades the submission by `tito.teach.grading`, and writes what came out into the cells of the checks."""
@@ -75,15 +72,6 @@ def _said(check: CheckResult | None, result: Result) -> list[dict[str, Any]]:
     return [plain.error(check.status, "\n".join(filter(None, lines)) or "not ok")]
 
 
-def _run(cell: Any, result: Result) -> list[dict[str, Any]]:
-    """A milestone's points, its share of what could be earned; nbgrader reads them from the value of the cell."""
-    share = result.earned / result.points if result.points else 0.0
-    rows = "\n".join(f"{check.status:<5} {check.name}" for check in result.checks) or result.reason
-    points = f"{share * float(cell.metadata['nbgrader']['points']):g}"
-    value = {"output_type": "execute_result", "metadata": {}, "execution_count": None, "data": {"text/plain": points}}
-    return [{"output_type": "stream", "name": "stdout", "text": plain.text(rows, plain.TEXT)}, value]
-
-
 def _id(name: str) -> str:
     """The part of a cell's id that a check's name gives, as Cell.id makes it."""
     from tito.percent import Cell
@@ -98,10 +86,8 @@ def _worker(folder: Folder, assignment: str) -> Worker:
 
     course = Course.find()
     one = course_folder.item(course, assignment)
-    if isinstance(one, Lesson):
-        made, mode = bundle.make(course, one, variants.released(folder, assignment)), "reference"
-    else:
-        made, mode = bundle.make_milestone(course, one.id), "own"
-    worker = workers.Worker(made, folder.secret, LEVEL, mode)
+    made = bundle.make(course, one, variants.released(folder, assignment))
+    mode = "reference" if isinstance(one, Lesson) else "own"
+    worker = workers.Worker(made, folder.secret, mode=mode)
     atexit.register(worker.starter.close)
     return worker

@@ -1,0 +1,388 @@
+"""A course with the real nbgrader and its real gradebook: generate, submit, autograde, feedback, and what goes wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import stat
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tito.course import Course
+from tito.errors import UserError
+from tito.teach import course_folder, kernel, releasing, variants
+from tito.teach.folder import Folder
+from tito.teach.nbgrader_api import open_course
+
+LONG = bool(os.environ.get("TITO_LONG"))
+COURSE = Course.find()
+NAMES = [lesson.stem for lesson in COURSE.lessons] if LONG else ["01_tensor", "03_layers"]
+BY_HAND = "02_activations"  # its questions for reflection are graded by hand
+SETTINGS = f'[assignment."{BY_HAND}"]\nquestion_points = 3\n'
+
+Classroom = Any  # tests/teach/conftest.py
+Notebook = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def room(make_classroom: Callable[..., Classroom]) -> Classroom:
+    """A course in which some lessons were released by `tito teach` and the first by nbgrader's own command."""
+    room = make_classroom()
+    room.folder.settings.write_text(SETTINGS, encoding="utf-8")
+    room.nbgrader("generate_assignment", "01_tensor")
+    api = open_course(room.folder)
+    for name in (*NAMES[1:], *([] if LONG else [BY_HAND]), "m1"):
+        releasing.release(room.folder, COURSE, api, course_folder.item(COURSE, name), variants.load(room.folder))
+    return room
+
+
+def worth(name: str, exercises: list[str]) -> int:
+    cells = COURSE.lesson(name).cells()
+    return sum(cell.points for cell in cells if cell.role == "check" and cell.name.split()[0] in exercises)
+
+
+def twins_worth(name: str) -> int:
+    """What the checks of solved twins are worth: they are given, and ok in what was released."""
+    written = {cell.name for cell in COURSE.lesson(name).cells() if cell.role == "exercise"}
+    cells = [cell for cell in COURSE.lesson(name).cells() if cell.role == "check"]
+    return sum(cell.points for cell in cells if cell.name.split()[0] not in written)
+
+
+def half_of(name: str) -> list[str]:
+    names = [cell.name for cell in COURSE.lesson(name).cells() if cell.role == "exercise"]
+    return names[: len(names) // 2]
+
+
+def test_the_folder_is_private_where_it_must_be(room: Classroom) -> None:
+    assert stat.S_IMODE(room.folder.private.stat().st_mode) == 0o700
+    assert stat.S_IMODE((room.folder.private / "secret").stat().st_mode) == 0o600
+    assert {path.name for path in room.folder.source.iterdir()} == {*course_folder.assignments(COURSE)}
+
+
+def test_a_full_folder_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").touch()
+    with pytest.raises(UserError, match="is not empty; give a new folder: tito teach init my-course"):
+        course_folder.make(Folder(tmp_path), COURSE, "course")
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_two_builds_are_the_same_byte_for_byte(room: Classroom, tmp_path: Path) -> None:
+    again = Folder(tmp_path / "again")
+    course_folder.make(again, COURSE, "course")
+    for path in room.folder.source.rglob("*"):
+        if path.is_file() and BY_HAND not in path.parts:
+            assert (again.source / path.relative_to(room.folder.source)).read_bytes() == path.read_bytes()
+    before = (room.folder.out / "m1.zip").read_bytes()
+    one = course_folder.item(COURSE, "m1")
+    releasing.release(room.folder, COURSE, open_course(room.folder), one, variants.load(room.folder))
+    assert (room.folder.out / "m1.zip").read_bytes() == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reference_stub_and_half(room: Classroom, name: str, edited: Callable[..., Notebook]) -> None:
+    room.submit("ref", name, room.solved(name))
+    room.submit("stub", name, room.released(name))
+    room.submit("half", name, room.solved(name, half_of(name)))
+    room.nbgrader("autograde", name)
+    scores, given = room.scores(name), twins_worth(name)
+    most = worth(name, [cell.name.split()[0] for cell in COURSE.lesson(name).cells() if cell.role == "check"])
+    assert scores["ref"] == (most, most, False)
+    assert scores["stub"] == (given, most, False)
+    assert scores["half"] == (given + worth(name, half_of(name)), most, False)
+    assert 0 < scores["half"][0] < most
+
+
+def test_the_stub_of_the_first_lesson_earns_nothing(room: Classroom) -> None:
+    assert twins_worth("01_tensor") == 0
+
+
+def breakages(room: Classroom, edited: Callable[..., Notebook]) -> dict[str, Notebook]:
+    """Right answers in notebooks that were handled badly; each earns all the same."""
+    right, name = room.solved("01_tensor"), "check-create"
+    twice = lambda cells, i: cells.insert(i + 1, {**copy.deepcopy(cells[i]), "id": "copy"})  # noqa: E731
+    metadata = lambda **changes: lambda cells, i: cells[i]["metadata"]["nbgrader"].update(changes)  # noqa: E731
+    source = lambda text: lambda cells, i: cells[i].update(source=text)  # noqa: E731
+    return {
+        "deleted": edited(right, name, lambda cells, i: cells.pop(i)),
+        "moved": edited(right, name, lambda cells, i: cells.insert(0, cells.pop(i))),
+        "doubled": edited(right, name, twice),
+        "doubled_answer": edited(right, "exercise-create", twice),
+        "split": edited(right, "exercise-facts", split),
+        "retyped": edited(right, name, lambda cells, i: cells.__setitem__(i, retyped(cells[i]))),
+        "ungraded": edited(right, name, metadata(grade=False, points=0)),
+        "solution": edited(right, name, metadata(solution=True, locked=False)),
+        "dearer": edited(right, name, metadata(points=1000)),
+        "stripped": edited(right, name, lambda cells, i: cells[i]["metadata"].clear()),
+        "old_schema": edited(right, name, metadata(schema_version=0)),
+        "no_check": edited(right, name, source("5")),
+        "warns": edited(
+            right, "exercise-create", lambda cells, i: cells.insert(i, code("import warnings\nwarnings.warn('a')"))
+        ),
+        "raises": edited(right, "exercise-create", lambda cells, i: cells.insert(i, code("1 / 0"))),
+        "ends": edited(right, "exercise-create", lambda cells, i: cells.insert(i, code("raise SystemExit"))),
+        "foreign": edited(right, name, lambda cells, i: cells.insert(i, foreign())),
+    }
+
+
+def code(text: str) -> dict[str, Any]:
+    return {"cell_type": "code", "id": "mine", "metadata": {}, "outputs": [], "execution_count": None, "source": text}
+
+
+def foreign() -> dict[str, Any]:
+    marks = {"grade": True, "grade_id": 'x"><script>', "points": 5, "solution": True, "locked": False, "task": False}
+    return {**code("5"), "metadata": {"nbgrader": {**marks, "schema_version": 3}}}
+
+
+def retyped(cell: dict[str, Any]) -> dict[str, Any]:
+    kept = {key: cell[key] for key in ("id", "metadata", "source")}
+    return {**kept, "cell_type": "raw", "attachments": {}}
+
+
+def split(cells: list[Any], i: int) -> None:
+    """The second method of the exercise in a cell of its own."""
+    text = "".join(cells[i]["source"])
+    first, mark, rest = text.partition("\n\n\n")
+    assert mark
+    cells[i]["source"] = first
+    cells.insert(i + 1, code(rest))
+
+
+def test_notebooks_handled_badly_earn_what_is_right_in_them(room: Classroom, edited: Callable[..., Notebook]) -> None:
+    made = breakages(room, edited)
+    for student, notebook in made.items():
+        room.submit(student, "01_tensor", notebook)
+    said = room.nbgrader("autograde", "01_tensor")
+    scores = room.scores("01_tensor")
+    assert {name: scores[name] for name in made} == dict.fromkeys(made, (39, 39, False))
+    assert "cell check-create stands here twice; the first counts" in said
+    assert "'checksum' for cell check-create-copies has changed" not in said
+    order = [
+        cell["metadata"].get("nbgrader", {}).get("grade_id")
+        for cell in room.autograded("deleted", "01_tensor")["cells"]
+    ]
+    assert order.index("check-create") > order.index("supplied-Tensor")
+
+
+def test_a_cell_that_runs_for_ten_minutes_ends_alone(room: Classroom, edited: Callable[..., Notebook]) -> None:
+    notebook = room.solved("01_tensor")
+    for change in (code("import time\ntime.sleep(600)"), code("while True: pass") if LONG else code("2")):
+        notebook = edited(notebook, "exercise-facts", lambda cells, i, new=change: cells.insert(i, new))
+    room.submit("slow", "01_tensor", notebook)
+    room.nbgrader("autograde", "01_tensor", "--student", "slow")
+    assert room.scores("01_tensor")["slow"] == (39, 39, False)
+
+
+def test_a_dying_process_costs_its_own_checks_only(room: Classroom) -> None:
+    notebook = room.solved("03_layers")
+    for cell in notebook["cells"]:
+        if cell["id"] == "exercise-dropout" or cell["id"].lower().startswith("exercise-dropout"):
+            cell["source"] = "".join(cell["source"]).replace("return ", "import os; os._exit(0); return ")
+    room.submit("dying", "03_layers", notebook)
+    room.nbgrader("autograde", "03_layers", "--student", "dying")
+    score, most, _ = room.scores("03_layers")["dying"]
+    assert 0 < score < most
+
+
+def test_one_bad_submission_stops_no_other(room: Classroom, tmp_path: Path) -> None:
+    name = "03_layers"
+    secret = tmp_path / "gradebook.txt"
+    secret.write_text("everybody's marks", encoding="utf-8")
+    place = room.submit("amir", name, room.solved(name))
+    (place / "x.txt").symlink_to(secret)
+    (room.submit("bad", name, {}) / f"{name}.ipynb").write_text('{"cells": ' + "[" * 100_000, encoding="utf-8")
+    room.submit("zoe", name, room.solved(name))
+    said = room.nbgrader("autograde", name, ok=False)
+    scores = room.scores(name)
+    assert scores["zoe"][0] == scores["zoe"][1]
+    assert "x.txt is no regular file" in said
+    assert not list((room.root / "autograded").rglob("x.txt"))
+
+
+def test_files_that_a_student_adds_are_not_served(room: Classroom) -> None:
+    room.submit("eve", "03_layers", room.solved("03_layers"), page__html=b"<script>", second__ipynb=b"{}")
+    room.nbgrader("autograde", "03_layers", "--student", "eve")
+    found = {path.name for path in (room.root / "autograded/eve/03_layers").iterdir()}
+    assert found == {"03_layers.ipynb", "figures", "timestamp.txt"}
+
+
+def test_feedback_tells_no_hidden_check(room: Classroom) -> None:
+    room.submit("fay", "01_tensor", room.released("01_tensor"))
+    room.nbgrader("autograde", "01_tensor", "--student", "fay")
+    room.nbgrader("generate_feedback", "01_tensor", "--student", "fay")
+    page = (room.root / "feedback/fay/01_tensor/01_tensor.html").read_text(encoding="utf-8")
+    hidden = [cell for cell in COURSE.lesson("01").cells() if cell.hidden]
+    lines = {
+        line.strip() for cell in hidden for line in cell.source.splitlines() if "raises(" in line or "want=" in line
+    }
+    visible = {
+        line.strip() for cell in COURSE.lesson("01").cells() if not cell.hidden for line in cell.source.splitlines()
+    }
+    texts = [line.split('"')[1] for line in lines - visible if line.count('"') >= 2]
+    assert len(texts) > 5
+    assert [text for text in texts if len(text) > 10 and text in page.replace("&#39;", "'")] == []
+    assert page.count("not shown") >= len(hidden)
+
+
+def test_written_questions_wait_for_a_person_and_marks_stay_at_a_regrade(room: Classroom) -> None:
+    from nbgrader.api import Gradebook
+
+    notebook = room.solved(BY_HAND)
+    answers = [cell for cell in notebook["cells"] if cell["id"].startswith("answer-")]
+    assert len(answers) >= 3
+    answers[0]["source"] = "Because **two** lines are one."
+    room.submit("ida", BY_HAND, notebook)
+    room.nbgrader("autograde", BY_HAND)
+    auto = worth(BY_HAND, [cell.name.split()[0] for cell in COURSE.lesson(BY_HAND).cells() if cell.role == "check"])
+    assert room.scores(BY_HAND)["ida"] == (auto, auto + 3 * len(answers), True)
+    grades = room.grades("ida", BY_HAND)
+    assert [grades[cell["id"]] for cell in answers] == [None, *[0] * (len(answers) - 1)]  # what is empty needs nobody
+    with Gradebook(f"sqlite:///{room.root / 'gradebook.db'}", "course") as gradebook:
+        grade = gradebook.find_grade(answers[0]["id"], BY_HAND, BY_HAND, "ida")
+        grade.manual_score, grade.needs_manual_grade = 2, False
+        gradebook.db.commit()
+    room.nbgrader("autograde", BY_HAND, "--force")
+    assert room.scores(BY_HAND)["ida"][0] == auto + 2
+
+
+def test_a_milestone_is_graded_on_the_students_own_lessons(room: Classroom) -> None:
+    own = json.dumps(room.solved("01_tensor")).encode()
+    place = room.submit("mia", "m1", room.released("m1"))
+    (place / "01_tensor.ipynb").write_bytes(own)
+    room.submit("max", "m1", room.released("m1"))
+    room.nbgrader("autograde", "m1")
+    scores = room.scores("m1")
+    checks = [cell for cell in room.released("m1")["cells"] if cell["id"].startswith("check-")]
+    points = sum(cell["metadata"]["nbgrader"]["points"] for cell in checks)
+    assert (scores["mia"][0], scores["max"][0]) == (points, 0)
+
+
+# What goes out
+
+
+def test_a_released_archive_holds_no_answer(room: Classroom) -> None:
+    with zipfile.ZipFile(room.folder.out / "03_layers.zip") as archive:
+        text = archive.read("03_layers/03_layers.ipynb").decode("utf-8")
+        names = set(archive.namelist())
+    assert "03_layers/figures/03_affine.svg" in names
+    cells = ["".join(cell["source"]) for cell in json.loads(text)["cells"]]
+    lines = {line.strip() for cell in cells for line in cell.splitlines()}
+    inside, secrets = False, set()
+    for line in COURSE.lesson("03").source.read_text(encoding="utf-8").splitlines():
+        inside = "### BEGIN" in line or (inside and "### END" not in line)
+        secrets |= {line.strip()} if inside and len(line.strip()) > 30 else set()
+    assert len(secrets) > 50 and not secrets & lines
+
+
+def refused(room: Classroom, name: str, change: Callable[[Notebook], object]) -> None:
+    """A source changed by hand so that it would tell an answer; nothing of it goes out."""
+    path = course_folder.source_of(room.folder, name)
+    before = path.read_text(encoding="utf-8")
+    notebook = json.loads(before)
+    change(notebook)
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    one = course_folder.item(COURSE, name)
+    try:
+        with pytest.raises(UserError, match="would tell an answer or a hidden check"):
+            releasing.release(room.folder, COURSE, open_course(room.folder), one, variants.load(room.folder))
+    finally:
+        path.write_text(before, encoding="utf-8")
+    assert not (room.folder.release / name).exists() and not (room.folder.out / f"{name}.zip").exists()
+
+
+def test_a_release_that_tells_an_answer_is_refused(room: Classroom) -> None:
+    """A mark lost, an answer in the text, an output that was left, a hidden check that is open, a file beside."""
+    name = "05_dataloader"
+
+    def cell(notebook: Notebook, role: str) -> Any:
+        return next(
+            each for each in notebook["cells"] if each["id"].startswith(role) and "BEGIN" in "".join(each["source"])
+        )
+
+    def unmarked(notebook: Notebook, role: str) -> None:
+        found = cell(notebook, role)
+        found["source"] = [line for line in found["source"] if "### " not in line] + (
+            ["\n    ### BEGIN SOLUTION\n    ### END SOLUTION"] if role == "exercise" else []
+        )
+
+    def told(notebook: Notebook) -> None:
+        text = "".join(cell(notebook, "exercise")["source"])
+        line = max(text.partition("BEGIN SOLUTION")[2].splitlines(), key=len).strip()
+        notebook["cells"].append({**code(""), "cell_type": "markdown", "source": f"The answer is `{line}`, of course."})
+        for key in ("outputs", "execution_count"):
+            notebook["cells"][-1].pop(key)
+
+    refused(room, name, lambda notebook: unmarked(notebook, "exercise"))
+    refused(room, name, lambda notebook: unmarked(notebook, "check"))
+    refused(room, name, told)
+
+
+def test_a_source_changed_by_hand_is_released_as_it_is_and_takes_no_variant(room: Classroom) -> None:
+    name = "07_optimizers"
+    path = course_folder.source_of(room.folder, name)
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["cells"][0]["source"] = ["# My own title"]
+    path.write_text(json.dumps(notebook), encoding="utf-8")
+    one, api = course_folder.item(COURSE, name), open_course(room.folder)
+    done = releasing.release(room.folder, COURSE, api, one, variants.load(room.folder))
+    assert done.by_hand
+    assert room.released(name)["cells"][1]["source"] == ["# My own title"]  # behind the header
+    with pytest.raises(UserError, match="was changed by hand"):
+        releasing.release(room.folder, COURSE, api, one, variants.Variant("short", {}))
+
+
+def test_a_variant_reaches_notebook_gradebook_and_grader(make_classroom: Callable[..., Classroom]) -> None:
+    room = make_classroom()
+    first, second, *others = [cell.name for cell in COURSE.lesson("03").cells() if cell.role == "exercise"]
+    table = f'[variant.short.assignment."03_layers"]\nexercises = ["{first}", "{second}"]\npoints = {{{second} = 7}}\n'
+    room.folder.settings.write_text(table + "due = 2027-03-12T23:59:00+01:00\n", encoding="utf-8")
+    said = room.tito("release", "03", "--variant", "short")
+    most = worth("03_layers", [first]) + 7
+    assert f"Released 03_layers as short: {most} points" in said
+    room.submit("ada", "03_layers", room.solved("03_layers", [first, second]))
+    room.submit("bob", "03_layers", room.solved("03_layers", [second]))
+    room.nbgrader("autograde", "03_layers")
+    assert room.scores("03_layers") == {"ada": (most, most, False), "bob": (7, most, False)}
+    from nbgrader.api import Gradebook
+
+    with Gradebook(f"sqlite:///{room.root / 'gradebook.db'}", "course") as gradebook:
+        assert str(gradebook.find_assignment("03_layers").duedate) == "2027-03-12 22:59:00"
+
+
+def test_the_roster_goes_into_the_gradebook(room: Classroom, tmp_path: Path) -> None:
+    (tmp_path / "list.csv").write_text(
+        "id,first_name,last_name,email\nada,Ada,L,a@x.test\nbob,Bob,M,\n", encoding="utf-8"
+    )
+    said = room.tito("import-roster", str(tmp_path / "list.csv"))
+    assert "2 students are in roster.csv and the gradebook, 2 of them new." in said
+    assert room.nbgrader("db", "student", "list").count("ada (L, Ada)") == 1
+
+
+def test_the_kernel_holds_earlier_lessons_and_not_the_lesson_itself(room: Classroom) -> None:
+    place = room.folder.reference / "03" / "tinytorch"
+    assert (place / "tensor.py").is_file() and (place / "states.py").is_file()
+    assert not (place / "layers.py").exists()
+    spec = json.loads(
+        (kernel.jupyter(room.folder) / "kernels" / kernel.NAME / "kernel.json").read_text(encoding="utf-8")
+    )
+    assert spec["env"][kernel.REFERENCE] == str(room.folder.reference)
+    assert not room.folder.reference.is_relative_to(room.folder.source)
+
+
+@pytest.mark.skipif(not LONG, reason="TITO_LONG")
+def test_stock_execute_with_the_same_edges_mended(
+    make_classroom: Callable[..., Classroom], edited: Callable[..., Notebook]
+) -> None:
+    room = make_classroom(stock=True)
+    room.nbgrader("generate_assignment", "01_tensor")
+    made = breakages(room, edited)
+    for student in ("ends", "split", "moved"):  # what a kernel, cell by cell, does see otherwise
+        made.pop(student)
+    for student, notebook in made.items():
+        room.submit(student, "01_tensor", notebook)
+    room.nbgrader("autograde", "01_tensor")
+    assert room.scores("01_tensor") == dict.fromkeys(made, (39, 39, False))
