@@ -49,17 +49,22 @@ def _text(data: bytes) -> str:
 
 
 def _refuse_large_structure(data: bytes) -> None:
-    """Refuse what is nested too deeply or holds too much.
+    """Refuse what is nested too deeply or holds too much."""
+    _refuse_items((data.count(b'"') - data.count(b'\\"')) // 2)
+    outside = outside_strings(data)
+    _refuse_items(sum(outside.count(mark) for mark in (b",", b"[", b"{")))
+    if nesting(outside) > DEEPEST:
+        raise Refused(f"is nested more than {DEEPEST} levels deep")
 
-    Up to the first error of the text, quotes outside of escapes are where a parser sees them: backslashes stand in
+
+def outside_strings(data: bytes) -> bytes:
+    """What of JSON stands outside of strings.
+
+    Up to the first error of the text, quotes that are not escaped are where a parser sees them: backslashes stand in
     strings only. Behind that error no parser comes.
     """
     bare = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    _refuse_items(bare.count(b'"') // 2)
-    plain = b"".join(bare.split(b'"')[::2])
-    _refuse_items(sum(plain.count(mark) for mark in (b",", b"[", b"{")))
-    if _depth(plain) > DEEPEST:
-        raise Refused(f"is nested more than {DEEPEST} levels deep")
+    return b"".join(bare.split(b'"')[::2])
 
 
 def _refuse_items(count: int) -> None:
@@ -67,10 +72,10 @@ def _refuse_items(count: int) -> None:
         raise Refused(f"holds {count} values, the most is {MOST_ITEMS}; clear its outputs in Jupyter and save it")
 
 
-def _depth(plain: bytes) -> int:
+def nesting(outside: bytes) -> int:
     """How deep brackets go; counting ends beyond the limit."""
     deepest = depth = 0
-    for mark in plain.translate(None, bytes(set(range(256)) - set(b"[]{}"))):
+    for mark in outside.translate(None, bytes(set(range(256)) - set(b"[]{}"))):
         depth += 1 if mark in b"[{" else -1
         deepest = max(deepest, depth)
         if deepest > DEEPEST:

@@ -46,6 +46,7 @@ def run(args: argparse.Namespace, course: Course) -> int:
         with FileLock(folder.private / "collect.lock", timeout=0), _source(args, course, assignment, students) as found:
             collecting.clear_staging(folder)
             report = _collect(args, folder, assignment, found)
+            collecting.clear_staging(folder)
     except Timeout:
         raise UserError("another collecting is at work here; when it is done, repeat: tito teach collect") from None
     _say(args, folder, assignment, found.title, report, students)
