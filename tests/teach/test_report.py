@@ -25,7 +25,7 @@ from tito.teach.tally import tally
 
 CLASS = 5000 if os.environ.get("TITO_LONG") else 1000
 SCRIPT = '</title><img src=x onerror="window.ran=1"><script>window.ran=1</script>'
-PAIR = Pair("s0003", "s0017", 41, 0.93, ("linear", "dropout"))
+PAIR = Pair("s0003", "s0017", 41, 0.93, ("linear", "dropout", "load_state_dict", "named_parameters", "state_dict"))
 
 
 def scored(student: str, earned: float, *, hard: float = 0, **more: str) -> Result:
@@ -202,7 +202,7 @@ def test_the_command_writes_page_and_export(course_folder: Path, capsys: pytest.
     assert main(["teach", "report", "03", "--jplag"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[0] == f"out/report/{NAME}.html   2 submissions, 0 pairs alike"
-    assert len(out) <= 12 and all(len(line) <= 78 for line in out[:2])
+    assert len(out) <= 12 and all(len(line) <= 78 for line in out)
     page = (course_folder / "out" / "report" / f"{NAME}.html").read_text(encoding="utf-8")
     assert "Not compared, for their files could not be read: <a" in page and ">bob</a>" in page
     assert (course_folder / "out" / "jplag" / NAME / "submissions" / "ada" / f"{NAME}.py").is_file()

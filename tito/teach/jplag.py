@@ -13,7 +13,7 @@ from pathlib import Path
 from tito.course import Lesson, Milestone
 from tito.teach import intake, similarity
 
-COMMAND = "java -jar jplag.jar --mode run --language python3 --base-code {0}/base {0}/submissions"
+COMMAND = "java -jar jplag.jar --mode run -l python3 -bc base submissions"
 
 
 def export(out: Path, submitted: Path, item: Lesson | Milestone, assignment: str, students: Iterable[str]) -> int:

@@ -31,7 +31,7 @@ Part = Markup
 def columns(id: str, title: str, about: str, counts: Sequence[int], at: float, label: str) -> Markup:
     """A histogram of parts of the points: ten columns from 0 to 100 %, one for what is all; a line `at` a share."""
     step, base, top = WIDTH / len(counts), HEIGHT + 44.0, max(counts, default=0) or 1
-    parts: list[Part] = []
+    parts = _marker(min(at * 10 + (at >= 1) * 0.5, len(counts) - 0.5) * step, base, label)
     for i, n in enumerate(counts):
         tall = HEIGHT * n / top
         kind = "fill all" if i == len(counts) - 1 else "fill"
@@ -39,7 +39,6 @@ def columns(id: str, title: str, about: str, counts: Sequence[int], at: float, l
         parts.append(_text("middle", (i + 0.5) * step, base - tall - 5, f"{n:,}" if n else ""))
         parts.append(_text("middle quiet", (i + 0.5) * step, base + 17, bin_name(i)))
     parts.append(LINE.format(kind="axis", x=0, y=base, to_x=WIDTH, to_y=base))
-    parts += _marker(min(at * 10 + (at >= 1) * 0.5, len(counts) - 0.5) * step, base, label)
     parts.append(_text("middle quiet", WIDTH / 2, base + 38, "share of the points (%); above each column: submissions"))
     return _svg(id, title, about, base + 46, parts)
 

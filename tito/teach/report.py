@@ -184,9 +184,9 @@ def _heat(total: Tally, link: Linker) -> list[tuple[Exercise, list[Cell]]]:
     ]
 
 
-def _ended(total: Tally, link: Linker) -> list[tuple[str, str, int, Links]]:
-    rows = [(reason, at, len(who), link(who)) for reason, places in total.ended.items() for at, who in places.items()]
-    return sorted(rows, key=lambda row: -row[2])[:ROWS]
+def _ended(total: Tally, link: Linker) -> list[tuple[str, int, Links]]:
+    places = ((reason, at, who) for reason, found in total.ended.items() for at, who in found.items())
+    return _groups({f"{reason}{f', first in {at}' if at else ''}": who for reason, at, who in places}, link)
 
 
 def _groups(groups: dict[str, list[str]], link: Linker) -> list[tuple[str, int, Links]]:

@@ -39,6 +39,6 @@ def run(args: Namespace, course: Course) -> int:
     print(f"{path.relative_to(folder.root)}   {pages.count(len(results), 'submission')}{compared}")
     if args.jplag:
         many = jplag.export(folder.out / "jplag" / name, folder.submitted, item, name, results)
-        print(f"out/jplag/{name}/   {pages.count(many, 'submission')}; compare them with:")
-        print(f"  {jplag.COMMAND.format(f'out/jplag/{name}')}")
+        print(f"out/jplag/{name}/   {pages.count(many, 'submission')}; compare them there with:")
+        print(f"  {jplag.COMMAND}")
     return 0
