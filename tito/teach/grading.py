@@ -33,6 +33,7 @@ from tito.teach.sealed_bench import SealedBench
 from tito.teach.verdicts import Verdict
 from tito.teach.zygotes import Starter
 
+DEFINING = 6  # cells that may run into their time limit
 OBSERVING_SECONDS = 1.0  # for all visible checks of an exercise that failed, once more
 
 
@@ -178,9 +179,10 @@ class Grading:
         talk = self._call()
         if self.is_defined:
             return talk
-        talk.begin(self.worker.limits.submission_seconds)
+        seconds = self.worker.limits.check_seconds
+        talk.begin(DEFINING * seconds)
         try:
-            reply = talk.ask({"ask": "define", "plan": self.plan})
+            reply = talk.ask({"ask": "define", "plan": self.plan, "seconds": seconds})
             self.broken, self.is_defined = _table(reply.get("broken"), talk), True
             self._note(reply.get("faults"))
         except Ended as ended:

@@ -42,8 +42,8 @@ class Worker:
     ) -> None:
         self.bundle, self.secret, self.mode, self.limits = bundle, secret, mode, limits
         self.level = level or isolation.best()
-        files = bundle.sealed if mode == "reference" else bundle.sealed_without_package
-        self.starter = zygotes.start(self.level, slot, files)
+        self.slot, self.files = slot, bundle.sealed if mode == "reference" else bundle.sealed_without_package
+        self.starter = zygotes.start(self.level, slot, self.files)
 
     def __enter__(self) -> Worker:
         return self
@@ -52,8 +52,13 @@ class Worker:
         self.starter.close()
 
     def grade(self, work: Work) -> Result:
-        """The result of one submission."""
-        return grading.grade(work, self)
+        """The result of one submission. A zygote that was lost, as to a machine short of memory, is replaced once."""
+        try:
+            return grading.grade(work, self)
+        except OSError:
+            self.starter.close()
+            self.starter = zygotes.start(self.level, self.slot, self.files)
+            return grading.grade(work, self)
 
 
 class Pool:

@@ -6,9 +6,7 @@ code, so nothing that it says is more than an answer: verdicts are the trusted s
 
 from __future__ import annotations
 
-import builtins
 import json
-import math
 import os
 import signal
 import sys
@@ -19,17 +17,11 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from tito import runner
 from tito.checks.bench import Answer, Expression, Local, ProbeCall, Question, Raised
 from tito.checks.locate import Focus
 from tito.teach import frames
-from tito.teach.sealed import planning
-
-SECONDS = 10.0  # for one cell of definitions
-PRISTINE = {module: dict(vars(module)) for module in (builtins, math, np, np.linalg)}
-CLEAN = {"__builtins__": builtins, "np": np, "math": math}  # these names mean the same whatever a student's cell did
+from tito.teach.sealed import planning, pristine, tokens
 
 Request = dict[str, Any]
 Reply = dict[str, Any]
@@ -78,6 +70,7 @@ class Student:
             "define": self.define,
             "evaluate": self.evaluate,
             "locate": self.locate,
+            "fingerprints": tokens.answer,
         }
         return asked[request["ask"]](request)
 
@@ -90,7 +83,7 @@ class Student:
         plan = json.loads(bytes(request["plan"]))
         if plan["package"]:
             planning.install(plan["package"], Path.cwd() / "package")
-        self.run = Definitions(plan["lesson"], plan["cells"])
+        self.run = Definitions(plan["lesson"], plan["cells"], request["seconds"])
         self.names = vars(self.run.module)
         return self.run.define()
 
@@ -110,11 +103,10 @@ class Student:
         return Bench(self.names, self.run.focus(request["exercise"]) if self.run else None)
 
     def _question(self, request: Request) -> Question:
-        for module, names in PRISTINE.items():
-            vars(module).update(names)
+        pristine.restore()
         if not request["probe"]:
             return Expression(request["source"], request["names"])
-        scope = {**self.names, **CLEAN}
+        scope = {**self.names, **pristine.NAMES}
         exec(compile(request["source"], "<probe>", "exec", dont_inherit=True), scope)
         return ProbeCall(scope[request["probe"]], tuple(request["args"]), request["names"])
 
@@ -126,14 +118,15 @@ class Bench(Local):
         if isinstance(question, ProbeCall):
             return super()._ready(question)
         code = compile(question.text, "<check>", "eval")
-        return lambda: eval(code, {**self.namespace, **CLEAN, **question.names})
+        return lambda: eval(code, {**self.namespace, **pristine.NAMES, **question.names})
 
 
 class Definitions(runner.LessonRun):
     """The cells of a plan in a namespace of their own, as `tito test` runs them, each with a time limit."""
 
-    def __init__(self, lesson: str, cells: list[dict[str, Any]]) -> None:
+    def __init__(self, lesson: str, cells: list[dict[str, Any]], seconds: float) -> None:
         self.faults: list[runner.Event] = []
+        self.seconds = seconds
         about = {"id": lesson, "cells": cells, "module": "", "observed": ""}
         super().__init__(about, self, keep_going=True)  # type: ignore[arg-type]
 
@@ -162,19 +155,19 @@ class Definitions(runner.LessonRun):
         return None
 
     def _attempt(self, cell: runner.Cell, owner: runner.Cell, action: Callable[[], None]) -> BaseException | None:
-        with _time_limit(f"the cell ran longer than {SECONDS:g} s"):
+        with _time_limit(self.seconds):
             return super()._attempt(cell, owner, action)
 
 
 @contextmanager
-def _time_limit(says: str) -> Iterator[None]:
+def _time_limit(seconds: float) -> Iterator[None]:
     """Raise TimeoutError in what takes too long. Code that defeats this is ended by the trusted side."""
 
     def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(says)
+        raise TimeoutError(f"the cell ran longer than {seconds:g} s")
 
     signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
     try:
         yield
     finally:

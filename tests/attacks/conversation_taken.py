@@ -1,0 +1,35 @@
+"""Takes the connection over and says yes to everything."""
+
+from __future__ import annotations
+
+HONEST = 0
+
+EXERCISES = {
+    "double": r"""
+import os, struct
+def connection():
+    for number in range(3, 64):
+        try:
+            if os.readlink(f"/proc/self/fd/{number}").startswith("socket"):
+                return number
+        except OSError:
+            pass
+    for number in range(3, 64):
+        try:
+            os.fstat(number)
+            return number
+        except OSError:
+            pass
+
+from tito.teach import frames
+from tito.teach.sealed import child
+def double(x):
+    talk = connection()
+    while True:
+        head = child._read(talk, frames.FRAME_HEAD.size)
+        number, length = frames.read_head(head)
+        child._read(talk, length)
+        os.write(talk, frames.pack(number, {"value": True, "seconds": 0.0}))
+double(0) if False else None
+""",
+}

@@ -1,0 +1,17 @@
+"""The notebook itself is a link to another student's."""
+
+from __future__ import annotations
+
+HONEST = 0
+
+EXERCISES = {}
+
+
+import os
+from pathlib import Path
+
+
+def place(folder: Path) -> None:
+    """What lies beside the notebook."""
+    (folder / "01_toy.ipynb").unlink()
+    os.symlink("../../other/01_toy/01_toy.ipynb", folder / "01_toy.ipynb")

@@ -1,0 +1,23 @@
+"""Writes to address 0; the other exercise is right."""
+
+from __future__ import annotations
+
+HONEST = 5
+FLOOR = 5
+
+EXERCISES = {
+    "double": r"""
+import ctypes
+def double(x):
+    ctypes.memset(0, 1, 1)
+""",
+    "Stack": r"""
+class Stack:
+    def __init__(self):
+        self.items = []
+    def push(self, item):
+        self.items.append(item)
+    def pop(self):
+        return self.items.pop()
+""",
+}
