@@ -130,10 +130,12 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     folder = tmp_path_factory.mktemp("nodes")
     folder.chmod(0o711)
     running = Nodes(folder)
-    yield running
-    processes = running.all()
-    assert len(processes) >= 2 + 4 + 4  # two commands, four workers, their zygotes
-    running.stop()
+    try:
+        yield running
+        processes = running.all()
+    finally:
+        running.stop()
+    assert len(processes) >= 2 + 4  # two commands, four workers; and zygotes
     assert not psutil.wait_procs(processes, timeout=10)[1]
     assert not list(folder.glob("tito-*"))
 
