@@ -164,8 +164,9 @@ def test_a_collecting_that_was_killed_is_completed(teacher: Teacher, monkeypatch
         main(["teach", "collect", "03", "--folder", str(teacher.inbox)], teacher.course)
     teacher.capfd.readouterr()
     assert teacher.history("ann") == []
+    (teacher.folder.private / "staging" / "1_half").mkdir(parents=True, exist_ok=True)
     assert "1 unchanged" in teacher.collect("--folder", teacher.inbox)
-    assert teacher.history("ann") == [(1, "submitted", "")]
+    assert teacher.history("ann") == [(1, "submitted", "")] and not (teacher.folder.private / "staging").exists()
 
 
 def test_a_half_written_line_of_the_record_is_passed_over(teacher: Teacher) -> None:

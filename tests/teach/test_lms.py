@@ -28,9 +28,9 @@ def teacher(tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pyte
 def test_a_canvas_zip(teacher: Teacher) -> None:
     path = teacher.zip(
         {
+            "leeann_77_503_03_layers-1.ipynb": notebook("ann, last"),
+            "leeann_77_502_helper.py": b"y = 1",
             f"leeann_77_501_{NOTEBOOK}": notebook("ann, first"),
-            "leeann_77_502_03_layers-1.ipynb": notebook("ann, last"),
-            "leeann_77_503_helper.py": b"y = 1",
             "müllerbo_LATE_78_504_03_layers-2.ipynb": notebook("bo"),
             f"poedee_90_505_{NOTEBOOK}": notebook("dee"),
             f"stranger_91_506_{NOTEBOOK}": notebook("stranger"),

@@ -219,14 +219,13 @@ def _lms_attempts(
 
 
 def _split(files: list[lms.LmsFile]) -> Iterator[list[lms.LmsFile]]:
-    """A student's files as attempts: one begins where a name comes again."""
-    attempt: dict[str, lms.LmsFile] = {}
+    """A student's files as attempts: all that are newest of their name, and before them each older one by itself."""
+    newest: dict[str, lms.LmsFile] = {}
     for file in sorted(files, key=lambda file: (file.upload, file.name)):
-        if safenames.key(file.own) in attempt:
-            yield list(attempt.values())
-            attempt = {}
-        attempt[safenames.key(file.own)] = file
-    yield list(attempt.values())
+        older, newest[safenames.key(file.own)] = newest.get(safenames.key(file.own)), file
+        if older:
+            yield [older]
+    yield list(newest.values())
 
 
 def _lms_attempt(

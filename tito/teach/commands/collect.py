@@ -44,7 +44,6 @@ def run(args: argparse.Namespace, course: Course) -> int:
     assignment, students = _assignment(args.assignment, course), roster.read(folder.roster)
     try:
         with FileLock(folder.private / "collect.lock", timeout=0), _source(args, course, assignment, students) as found:
-            collecting.clear_staging(folder)
             report = _collect(args, folder, assignment, found)
             collecting.clear_staging(folder)
     except Timeout:
