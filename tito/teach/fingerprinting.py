@@ -15,7 +15,7 @@ from tito.teach import frames, isolation, zygotes
 from tito.teach.conversation import Conversation, Ended, Limits
 
 SLOT = 900  # beside those of graders
-LIMITS = Limits(check_seconds=5.0)  # for one submission
+LIMITS = Limits()  # those of one check, for one submission
 LONGEST = 200_000  # bytes of one text
 READS = 100  # submissions that one process reads
 
