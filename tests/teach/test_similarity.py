@@ -8,7 +8,7 @@ import random
 import re
 import signal
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,12 @@ Answers = dict[str, str]  # exercise: source
 words = st.sampled_from(["n", "(", ")", "=", "+", "return", "for", "in", ".sum", "1", "2"])
 
 
+@pytest.fixture(scope="module")
+def reader() -> Iterator[Reader]:
+    with Reader() as one:
+        yield one
+
+
 def answer_sets(lesson: Lesson) -> list[Answers]:
     """Three right answers to every exercise, each by someone who had read the stub only."""
     found: dict[str, list[str]] = {}
@@ -40,15 +46,17 @@ def answer_sets(lesson: Lesson) -> list[Answers]:
     return [{name: sources[k] for name, sources in found.items() if k < len(sources)} for k in range(3)]
 
 
-def prints_of(lesson: Lesson, students: Mapping[str, Answers]) -> tuple[dict[str, similarity.Prints], set[int]]:
+def prints_of(
+    reader: Reader, lesson: Lesson, students: Mapping[str, Answers]
+) -> tuple[dict[str, similarity.Prints], set[int]]:
     """The fingerprints of the students and of the course's own solutions."""
-    with Reader(similarity.released(lesson)) as reader:
-        known = {mark for marks in reader.read(similarity.solutions(lesson)).values() for mark in marks}
-        return {student: reader.read(answers) for student, answers in students.items()}, known
+    given = similarity.released(lesson)
+    known = {mark for marks in reader.read(similarity.solutions(lesson), given).values() for mark in marks}
+    return {student: reader.read(answers, given) for student, answers in students.items()}, known
 
 
-def alike(lesson: Lesson, students: Mapping[str, Answers]) -> list[similarity.Pair]:
-    return similarity.pairs(*prints_of(lesson, students))
+def alike(reader: Reader, lesson: Lesson, students: Mapping[str, Answers]) -> list[similarity.Pair]:
+    return similarity.pairs(*prints_of(reader, lesson, students))
 
 
 def renamed(source: str) -> str:
@@ -118,27 +126,27 @@ def test_names_comments_layout_and_strings_make_no_difference() -> None:
     assert tokens.tokens(one) != tokens.tokens(one.replace("ValueError", "TypeError"))
 
 
-def test_what_was_released_is_set_aside() -> None:
-    with Reader(similarity.released(LESSON)) as reader:
-        found = reader.read({cell.name: cell.source for cell in release.student_cells(LESSON) if cell.kind == "code"})
-        assert not any(found.values())
-        solved = reader.read(similarity.solutions(LESSON))
-    assert sum(map(bool, solved.values())) >= 6
+def test_what_was_released_is_set_aside(reader: Reader) -> None:
+    given = similarity.released(LESSON)
+    assert not any(reader.read({str(i): text for i, text in enumerate(given)}, given).values())
+    assert sum(map(bool, reader.read(similarity.solutions(LESSON), given).values())) >= 6
 
 
 @each_lesson
-def test_independent_right_answers_are_not_alike(lesson: Lesson) -> None:
+def test_independent_right_answers_are_not_alike(reader: Reader, lesson: Lesson) -> None:
     one, two, three = answer_sets(lesson)
-    prints, _ = prints_of(lesson, {"one": one, "two": two, "three": three, "course": similarity.solutions(lesson)})
+    prints, _ = prints_of(
+        reader, lesson, {"one": one, "two": two, "three": three, "course": similarity.solutions(lesson)}
+    )
     assert similarity.pairs(prints) == []  # though nothing is set aside as known, and all of it is rare among four
     mine, theirs = ({mark for marks in prints[name].values() for mark in marks} for name in ("one", "two"))
     assert len(mine & theirs) <= similarity.SHARE / 2 * min(len(mine), len(theirs))
 
 
 @each_lesson
-def test_a_disguised_copy_is_found(lesson: Lesson) -> None:
+def test_a_disguised_copy_is_found(reader: Reader, lesson: Lesson) -> None:
     one, two, _ = answer_sets(lesson)
-    (pair,) = alike(lesson, {"ada": one, "bob": two, "eve": disguised(one)})
+    (pair,) = alike(reader, lesson, {"ada": one, "bob": two, "eve": disguised(one)})
     assert (pair.one, pair.other) == ("ada", "eve") and pair.share > 0.6
 
 
@@ -148,17 +156,17 @@ def test_the_disguise_changes_every_answer() -> None:
         assert all(renamed(source) != source for source in answers.values())
 
 
-def test_short_answers_and_what_many_have_say_nothing() -> None:
+def test_short_answers_and_what_many_have_say_nothing(reader: Reader) -> None:
     short = {"train": "def train(self, mode=True):\n    for m in self.modules(): m.training = mode\n    return self\n"}
-    assert alike(LESSON, dict.fromkeys("abc", short)) == []
+    assert alike(reader, LESSON, dict.fromkeys("abc", short)) == []
     whole = answer_sets(LESSON)[0]
-    assert len(alike(LESSON, dict.fromkeys("abcd", whole))) == 6
-    assert alike(LESSON, dict.fromkeys("abcde", whole)) == []  # five of five: then it is how one does it
+    assert len(alike(reader, LESSON, dict.fromkeys("abcd", whole))) == 6
+    assert alike(reader, LESSON, dict.fromkeys("abcde", whole)) == []  # five of five: then it is how one does it
 
 
-def test_what_all_copied_from_the_course_says_nothing() -> None:
+def test_what_all_copied_from_the_course_says_nothing(reader: Reader) -> None:
     solution = similarity.solutions(LESSON)
-    assert alike(LESSON, {"ada": solution, "bob": disguised(solution)}) == []
+    assert alike(reader, LESSON, {"ada": solution, "bob": disguised(solution)}) == []
 
 
 def submit(root: Path, **students: str) -> Path:
@@ -196,10 +204,9 @@ def test_no_source_breaks_the_comparison_or_is_read_here(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_bomb_gives_fingerprints_or_none_in_time(name: str) -> None:
-    with Reader([]) as reader:
-        reader.read({"bomb": BOMBS[name]})  # within the time that one submission has
-        assert reader.read({"good": answer_sets(LESSON)[0]["linear"]})["good"]
+def test_a_bomb_gives_fingerprints_or_none_in_time(reader: Reader, name: str) -> None:
+    reader.read({"bomb": BOMBS[name]})  # within the time that one submission has
+    assert reader.read({"good": answer_sets(LESSON)[0]["linear"]})["good"]
 
 
 def sealed_child(reader: Reader) -> int:
@@ -216,7 +223,7 @@ def test_a_process_that_dies_or_hangs_costs_one_submission(
 ) -> None:
     monkeypatch.setattr(fingerprinting, "LIMITS", Limits(check_seconds=0.5))
     good = {"linear": answer_sets(LESSON)[0]["linear"]}
-    with Reader([]) as reader:
+    with Reader() as reader:
         first = reader.read(good)
         os.kill(sealed_child(reader), what)
         with pytest.raises(Unreadable):
@@ -225,7 +232,7 @@ def test_a_process_that_dies_or_hangs_costs_one_submission(
 
 
 def test_texts_are_read_where_nothing_can_be_done() -> None:
-    with Reader([]) as reader:
+    with Reader() as reader:
         reader.read({"a": "1"})
         place = Path(f"/proc/{sealed_child(reader)}")
         status = (place / "status").read_text(encoding="ascii")

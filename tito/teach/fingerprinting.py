@@ -29,11 +29,10 @@ class Unreadable(Exception):
 class Reader:
     """A sealed process that turns texts into fingerprints; a fresh one takes over when a submission ends or delays it.
 
-    `released` are texts whose lines are set aside. Raises UserError where nothing isolates.
+    Raises UserError where nothing isolates.
     """
 
-    def __init__(self, released: Sequence[str], level: int | None = None) -> None:
-        self.released = [_bytes(text) for text in released]
+    def __init__(self, level: int | None = None) -> None:
         self.starter = zygotes.start(level or isolation.best(), SLOT, isolation.EMPTY)
         self.talk: Conversation | None = None
         self.reads = 0
@@ -47,12 +46,11 @@ class Reader:
         self._hang_up()
         self.starter.close()
 
-    def read(self, cells: Mapping[str, str]) -> dict[str, list[int]]:
-        """The fingerprints of each cell. Raises Unreadable."""
+    def read(self, cells: Mapping[str, str], released: Sequence[str] = ()) -> dict[str, list[int]]:
+        """The fingerprints of each cell, lines of `released` set aside. Raises Unreadable."""
         try:
-            reply = self._call().ask(
-                {"ask": "fingerprints", "released": self.released, "texts": [_bytes(text) for text in cells.values()]}
-            )
+            texts = {"released": [*map(_bytes, released)], "texts": [*map(_bytes, cells.values())]}
+            reply = self._call().ask({"ask": "fingerprints", **texts})
         except (Ended, frames.FrameError) as error:
             raise Unreadable(str(error)) from None
         prints = reply.get("prints") if isinstance(reply, dict) else None

@@ -45,11 +45,13 @@ def compare(
     """The pairs that are alike among submitted/STUDENT/ASSIGNMENT, and the students whose files could not be read."""
     prints: dict[str, Prints] = {}
     unread = []
-    with Reader(released(item)) as reader:
-        known = {mark for marks in reader.read(solutions(item)).values() for mark in marks}
+    given = released(item)
+    with Reader() as reader:
+        known = {mark for marks in reader.read(solutions(item), given).values() for mark in marks}
         for student in students:
             try:
-                prints[student] = reader.read(cells(intake.read_submission(submitted / student / assignment), item))
+                submission = intake.read_submission(submitted / student / assignment)
+                prints[student] = reader.read(cells(submission, item), given)
             except (intake.Refused, Unreadable, OSError):
                 unread.append(student)
     return pairs(prints, known), unread
