@@ -113,6 +113,9 @@ def test_what_is_there_is_replaced_only_with_a_dated_backup(teacher: Teacher) ->
     (kept,) = (teacher.folder.private / "attempts" / NAME / "ann").iterdir()
     assert kept.name.startswith("001_20") and b"first" in (kept / NOTEBOOK).read_bytes()
     assert teacher.history("ann") == [(1, "submitted", ""), (1, ".teach", ""), (2, "submitted", "")]
+    attempts = collected.attempts(collected.read(teacher.folder, NAME)["ann"])
+    places = [teacher.folder.root / attempt.place for attempt in attempts]
+    assert [attempt.attempt for attempt in attempts] == [1, 2] and places == [kept, teacher.place("ann")]
     assert not list((teacher.folder.private / "staging").glob("*"))
 
 

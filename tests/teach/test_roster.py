@@ -71,11 +71,13 @@ def test_a_broken_roster_is_named_by_line_and_column(write: Write, text: str | b
         roster.read(path)
     message = error.value.message
     assert message.startswith(str(path)) and says in message
-    assert message.endswith("then repeat: tito teach import-roster") and "\n" not in message
+    assert message.endswith(f", then repeat: tito teach import-roster {path}") and "\n" not in message
 
 
 def test_a_missing_roster_says_what_to_write(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="there is no .*id,first_name,last_name,email"):
+    with pytest.raises(
+        UserError, match="roster.csv is missing; write it with the columns id,first_name,last_name,email"
+    ):
         roster.read(tmp_path / "roster.csv")
 
 

@@ -62,6 +62,12 @@ def standing(history: Iterable[Collected]) -> Collected | None:
     return next((one for one in reversed(list(history)) if one.place.startswith("submitted/")), None)
 
 
+def attempts(history: Iterable[Collected]) -> list[Collected]:
+    """Of a student's history all that is kept, each where it lies now, in order; the last is in submitted/."""
+    kept = {line.attempt: line for line in history if line.place}
+    return sorted(kept.values(), key=lambda line: (line.place.startswith("submitted/"), line.when, line.attempt))
+
+
 def refusals(history: Mapping[str, list[Collected]]) -> dict[str, str]:
     """Students who have nothing in submitted/, with the reason for which their last attempt was refused."""
     return {student: all_[-1].refused for student, all_ in history.items() if not standing(all_)}

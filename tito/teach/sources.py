@@ -78,7 +78,10 @@ def exchange(folder: Folder, assignment: str, students: Mapping[str, Student]) -
     collect = api.exchange.Collect(coursedir=api.coursedir, authenticator=api.authenticator, parent=api)
     inbound = Path(getattr(collect, "root", ""), api.coursedir.course_id, "inbound").resolve()
     if not inbound.is_dir():
-        raise UserError(f"there is no exchange at {inbound}; make it with: nbgrader release_assignment {assignment}")
+        way_out = (
+            f"set c.Exchange.root in {folder.config.name}, or use: tito teach collect {assignment[:2]} --folder DIR"
+        )
+        raise UserError(f"there is no exchange at {inbound}; {way_out}")
     found = Found("the exchange")
     for name in sorted(os.listdir(inbound)):
         parts = name.split("+")

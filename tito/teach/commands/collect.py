@@ -38,10 +38,10 @@ def run(args: argparse.Namespace, course: Course) -> int:
     """Exit 1 when nothing was there to collect."""
     from filelock import FileLock, Timeout
 
-    from tito.teach import collecting, roster
+    from tito.teach import collecting, course_folder, roster
 
-    folder = Folder.enter()
-    assignment, students = _assignment(args.assignment, course), roster.read(folder.roster)
+    folder, students = Folder.enter(), roster.read(Folder.enter().roster)
+    assignment = course_folder.name_of(course_folder.item(course, args.assignment))
     try:
         with FileLock(folder.private / "collect.lock", timeout=0), _source(args, course, assignment, students) as found:
             report = _collect(args, folder, assignment, found)
@@ -52,15 +52,11 @@ def run(args: argparse.Namespace, course: Course) -> int:
     return 0 if found.attempts else NOT_YET
 
 
-def _assignment(key: str, course: Course) -> str:
-    return course.milestone(key).id if key.lower().startswith("m") else course.lesson(key).stem
-
-
 @contextmanager
 def _source(
     args: argparse.Namespace, course: Course, assignment: str, students: Mapping[str, Student]
 ) -> Iterator[Found]:
-    from tito.teach import sources
+    from tito.teach import course_folder, sources
 
     if args.lms and not args.zip:
         raise UserError(f"--lms is for a zip; name it: tito teach collect {args.assignment} --zip FILE")
@@ -68,8 +64,7 @@ def _source(
         with sources.lms_zip(args.zip, assignment, students, args.lms) as found:
             yield found
     elif args.folder:
-        names = [*(lesson.stem for lesson in course.lessons), *(milestone.id for milestone in course.milestones)]
-        yield sources.files(args.folder, assignment, students, names)
+        yield sources.files(args.folder, assignment, students, course_folder.assignments(course))
     else:
         yield sources.exchange(Folder.enter(), assignment, students)
 
