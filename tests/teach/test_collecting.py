@@ -91,7 +91,7 @@ def test_a_hostile_folder_stops_nobody_and_brings_nothing_in(teacher: Teacher) -
     (teacher.inbox / "dee").mkdir()
     (teacher.inbox / "dee" / NOTEBOOK).write_bytes(notebook("fine"))
     said = teacher.collect("--folder", teacher.inbox)
-    assert teacher.have() == {"dee": "fine"} and "1 new" in said and "3 refused, 1 unknown" in said
+    assert teacher.have() == {"dee": "fine"} and "1 new" in said and "4 refused, 0 unknown" in said
     assert sorted(p.name for p in teacher.folder.submitted.iterdir()) == ["dee"]
 
 

@@ -131,7 +131,7 @@ def files(place: Path, assignment: str, students: Mapping[str, Student], assignm
     for path in sorted(place.resolve().iterdir()):
         if safenames.hidden([path.name]):
             continue
-        if path.is_symlink() or path.is_dir():
+        if path.name in students or (path.is_dir() and not path.is_symlink()):
             _folder(found, path, assignment, students, assignments)
         else:
             _file(found, path, assignment, students)
@@ -190,15 +190,16 @@ def _changed(path: Path) -> float:
 @contextmanager
 def lms_zip(path: Path, assignment: str, students: Mapping[str, Student], kind: str | None) -> Iterator[Found]:
     """What lies in the zip that Canvas or Moodle gives of all submissions; it stays open while its files are read."""
+    again = f"tito teach collect {assignment[:2]}"
     try:
         with openat.file(path.resolve()) as file, unzip.opened(file, MOST_ENTRIES) as archive:
             members = {m.name: m for m in unzip.members(archive) if not safenames.hidden(m.name.split("/"))}
             kind = kind or lms.guess(members)
             if kind is None:
-                raise UserError(f"no name in {path} is Canvas's or Moodle's; unpack it and use: --folder DIR")
+                raise UserError(f"no name in {path} is Canvas's or Moodle's; unpack it, then: {again} --folder DIR")
             yield _lms_attempts(Found(path.name), members, assignment, lms.Directory(students, kind), kind)
     except Refused as refused:
-        raise UserError(f"{path}: {refused.reason}; download it again, or unpack it and use: --folder DIR") from None
+        raise UserError(f"{path}: {refused.reason}; download it again, then: {again} --zip FILE") from None
 
 
 def _lms_attempts(
