@@ -52,14 +52,15 @@ def _opened(course: Course, workspace: Workspace) -> list[Lesson]:
 
 def _export(course: Course, workspace: Workspace, lesson: Lesson) -> bool:
     """Test the lesson, test the package with it, put the package in place; whether all was ok."""
-    result, plan = check_lesson(course, workspace, lesson)
-    if not result.ok:
-        print(failed(course, workspace, result, KEPT))
-        return False
-    lessons = [each for each in course.lessons if each == lesson or workspace.exported(each)]
-    inputs = [present_input(workspace, plan) if each == lesson else stored_input(workspace, each) for each in lessons]
     with package.staging(workspace) as folder, closing(Spare()) as spare:
-        spare.prepare(folder, TOOLS)  # NumPy is imported while the package is built
+        spare.prepare(folder, TOOLS)  # NumPy is imported while the lesson is tested and the package built
+        result, plan = check_lesson(course, workspace, lesson)
+        if not result.ok:
+            print(failed(course, workspace, result, KEPT))
+            return False
+        lessons = [each for each in course.lessons if each == lesson or workspace.exported(each)]
+        stored = {each.id: stored_input(workspace, each) for each in lessons if each != lesson}
+        inputs = [stored.get(each.id) or present_input(workspace, plan) for each in lessons]
         notes = _build(folder, inputs, lesson)
         broken = _broken(course, folder, lessons, spare)
         if broken:
