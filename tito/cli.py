@@ -165,6 +165,8 @@ def _lesson_commands(commands: Commands) -> None:
     reset = _add(commands, "reset", "give a lesson or one exercise its first state back; yours is kept")
     reset.add_argument("lesson", metavar="NN")
     reset.add_argument("exercise", metavar="EXERCISE", nargs="?")
+    unlock = _add(commands, "unlock", "take a lesson's reference that your instructor gave, and go on")
+    unlock.add_argument("file", metavar="FILE", help="such as 01_tensor.given.py")
     update = _add(commands, "update", "bring a lesson's new text into your file, and keep what is yours")
     update.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at")
     update.add_argument("--undo", action="store_true", help="take the last update back")

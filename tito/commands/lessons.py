@@ -7,7 +7,7 @@ from dataclasses import astuple
 from functools import lru_cache
 from typing import Any
 
-from tito import package, percent, release
+from tito import granted, package, percent, release
 from tito.course import Course, Lesson
 from tito.errors import UserError
 from tito.fold import FoldInput
@@ -42,8 +42,10 @@ def present_input(workspace: Workspace, plan: Plan) -> FoldInput:
 
 
 def fold_input(workspace: Workspace, lesson: Lesson, cells: Sequence[Cell]) -> FoldInput:
-    """These cells of the learner's, and the lesson's supplied modules."""
-    return package.fold_input(lesson, cells, workspace.shown(workspace.file_of(lesson)))
+    """These cells, the learner's or given, and the lesson's supplied modules."""
+    date = granted.date_of(cells)
+    file = granted.origin(date) if date else workspace.shown(workspace.file_of(lesson))
+    return package.fold_input(lesson, cells, file)
 
 
 def exported_cells(plan: Plan) -> list[Cell]:
