@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 from handed import NAME, NOTEBOOK
@@ -12,7 +13,7 @@ from handed import saved as notebook
 from teacher import Teacher, at_work
 
 from tito.cli import main
-from tito.teach import collected
+from tito.teach import collected, sources
 
 
 @pytest.fixture
@@ -77,6 +78,21 @@ def test_of_several_files_the_last_changed_counts(teacher: Teacher) -> None:
     assert teacher.have() == {"ann": "ann_a.ipynb"}
     teacher.collect("--folder", teacher.inbox, "--all-attempts")
     assert teacher.kept("ann") == ["ann_b.ipynb", "ann_c.ipynb"]
+
+
+def test_what_is_taken_away_meanwhile_stops_nobody(teacher: Teacher, monkeypatch: pytest.MonkeyPatch) -> None:
+    for student in ("ann", "bo_2"):
+        (teacher.inbox / f"{student}.ipynb").write_bytes(notebook())
+    look = sources._owners
+
+    def look_and_take_away(path: Path, *rest: Any) -> list[str]:
+        if path.stem == "ann":
+            path.unlink()
+        return look(path, *rest)
+
+    monkeypatch.setattr(sources, "_owners", look_and_take_away)
+    assert "1 new" in teacher.collect("--folder", teacher.inbox)
+    assert ["unknown", "", "'ann.ipynb'", "cannot be read: No such file or directory"] in teacher.told()
 
 
 def test_a_hostile_folder_stops_nobody_and_brings_nothing_in(teacher: Teacher) -> None:

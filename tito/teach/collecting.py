@@ -60,8 +60,8 @@ def collect(
 
 def _one(desk: _Desk, attempt: Attempt, position: int, report: Report, last: bool) -> None:
     """Collect one attempt of a student, or say why not."""
-    known = {"late": attempt.late, "kind": attempt.kind, "upload": attempt.upload}
-    line = Collected(desk.student, desk.number(position), attempt.name, when=_iso(attempt.when), **known)
+    line = Collected(desk.student, desk.number(position), attempt.name, when=_iso(attempt.when))
+    line = replace(line, late=attempt.late, kind=attempt.kind, upload=attempt.upload)
     try:
         submission = attempt.read()
     except Refused as refused:

@@ -15,7 +15,7 @@ def open_course(folder: Folder) -> NbGraderAPI:
     """The API on this folder; its `gradebook` is a context manager. UserError when nbgrader is not installed."""
     try:
         from nbgrader.apps import NbGraderAPI
-        from traitlets.config import PyFileConfigLoader
+        from traitlets.config.loader import PyFileConfigLoader
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is missing; install it: pip install 'tinytorch-course[instructor]'") from None
     config = PyFileConfigLoader(folder.config.name, str(folder.root)).load_config()

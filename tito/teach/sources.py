@@ -86,7 +86,8 @@ def exchange(folder: Folder, assignment: str, students: Mapping[str, Student]) -
     for name in sorted(os.listdir(inbound)):
         parts = name.split("+")
         if len(parts) in (3, 4) and parts[1] == assignment:
-            _inbound(found, inbound / name, parts, students, bool(collect.check_owner))
+            with _gone_is_unknown(found, name):
+                _inbound(found, inbound / name, parts, students, bool(collect.check_owner))
     return found
 
 
@@ -131,11 +132,21 @@ def files(place: Path, assignment: str, students: Mapping[str, Student], assignm
     for path in sorted(place.resolve().iterdir()):
         if safenames.hidden([path.name]):
             continue
-        if path.name in students or (path.is_dir() and not path.is_symlink()):
-            _folder(found, path, assignment, students, assignments)
-        else:
-            _file(found, path, assignment, students)
+        with _gone_is_unknown(found, path.name):
+            if path.name in students or (path.is_dir() and not path.is_symlink()):
+                _folder(found, path, assignment, students, assignments)
+            else:
+                _file(found, path, assignment, students)
     return found
+
+
+@contextmanager
+def _gone_is_unknown(found: Found, name: str) -> Iterator[None]:
+    """A student may take away at any moment what was listed just now."""
+    try:
+        yield
+    except OSError as error:
+        found.unknown.append((name, f"cannot be read: {error.strerror}"))
 
 
 def _folder(
