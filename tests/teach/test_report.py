@@ -56,6 +56,11 @@ def test_every_submission_is_in_one_column(points: list[int]) -> None:
     assert sum(total.bins) == len(points) and total.bins[-1] == points.count(12)
 
 
+def test_a_column_holds_a_tenth() -> None:
+    for n in range(21):
+        assert tally([result("ada", check("easy", 20, n, "ok"))]).bins.index(1) == n // 2
+
+
 def test_titles_say_what_the_plots_show() -> None:
     late = {"status": "not run", "reason": "cell 40 took longer than 10 s"}
     results = [

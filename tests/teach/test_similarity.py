@@ -119,10 +119,10 @@ def test_few_hashes_are_kept_and_the_smallest() -> None:
 
 
 def test_names_comments_layout_and_strings_make_no_difference() -> None:
-    one = 'def mean(self, dim):\n    """Doc."""\n    total = self.sum(dim)  # add\n    raise ValueError(f"bad {dim}")\n'
-    other = "def mean(self, axis):\n\n    t = self.sum(\n        axis)\n    raise ValueError('wrong')\n"
+    one = 'def mean(self, dim):\n    """Doc."""\n    total = self.std(dim)  # all\n    raise ValueError(f"bad {dim}")\n'
+    other = "def mean(self, axis):\n\n    t = self.std(\n        axis)\n    raise ValueError('wrong')\n"
     assert tokens.tokens(one) == tokens.tokens(other)
-    assert tokens.tokens(one) != tokens.tokens(one.replace("sum", "max"))  # an attribute is nobody's own choice
+    assert tokens.tokens(one) != tokens.tokens(one.replace("std", "var"))  # an attribute is nobody's own choice
     assert tokens.tokens(one) != tokens.tokens(one.replace("ValueError", "TypeError"))
 
 
@@ -226,8 +226,10 @@ def test_a_process_that_dies_or_hangs_costs_one_submission(
     with Reader() as reader:
         first = reader.read(good)
         os.kill(sealed_child(reader), what)
+        start = time.monotonic()
         with pytest.raises(Unreadable):
             reader.read(good)
+        assert time.monotonic() - start < 10
         assert reader.read(good) == first
 
 
