@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 HONEST = 0
 
 EXERCISES = {}
-
-
-import json
 
 
 def change(text: str) -> str:

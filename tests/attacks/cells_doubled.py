@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 HONEST = 0
 
 EXERCISES = {
@@ -10,9 +12,6 @@ def double(x):
     return x
 """,
 }
-
-
-import json
 
 
 def change(text: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 HONEST = 5
 FLOOR = 5
 
@@ -13,9 +15,6 @@ def double(x):
     return 2 * x
 """,
 }
-
-
-import json
 
 
 def change(text: str) -> str:

@@ -9,7 +9,7 @@ EXERCISES = {
 import os
 def double(x):
     found = []
-    for place in ("/etc", "/home", "/root", "/srv", "/tmp", "/work", "/var", "/run", "/proc/1", "/mnt", "/opt", ".", "/"):
+    for place in "/etc /home /root /srv /tmp /work /var /run /proc/1 /mnt /opt . /".split():
         for folder, folders, files in os.walk(place):
             if folder.startswith(("/proc/", "/usr", "/lib", "/sys")):
                 folders.clear()

@@ -8,7 +8,8 @@ FLOOR = 5
 EXERCISES = {
     "double": r"""
 import os, sys
-places = [*sys.path, "/", "/tmp", "/home", "/root", "/work", "/usr", "/etc", os.path.dirname(os.__file__), os.path.dirname(np.__file__)]
+places = [*sys.path, "/", "/tmp", "/home", "/root", "/work", "/usr", "/etc"]
+places += [os.path.dirname(os.__file__), os.path.dirname(np.__file__)]
 import tito
 places += [os.path.dirname(tito.__file__), os.path.join(os.path.dirname(tito.__file__), "..", ".."), "/proc/1/root/tmp"]
 for place in places:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 HONEST = 0
 
 EXERCISES = {}
-
-
-from pathlib import Path
 
 
 def place(folder: Path) -> None:

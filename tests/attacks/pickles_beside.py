@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-HONEST = 0
-
-EXERCISES = {}
-
-
 import io
 import os
 import pickle
 import zipfile
 from pathlib import Path
+
+HONEST = 0
+
+EXERCISES = {}
 
 
 class Bomb:

@@ -9,7 +9,8 @@ EXERCISES = {
     "double": r"""
 import os, subprocess
 for way in (lambda: os.system("touch /tmp/ran"), lambda: subprocess.run(["/bin/sh", "-c", "touch /tmp/ran"]),
-            lambda: os.execv("/bin/sh", ["sh"]), lambda: os.posix_spawn("/bin/sh", ["sh"], {}), lambda: os.popen("id").read()):
+            lambda: os.execv("/bin/sh", ["sh"]), lambda: os.posix_spawn("/bin/sh", ["sh"], {}),
+            lambda: os.popen("id").read()):
     try:
         way()
     except OSError:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 HONEST = 0
 
 EXERCISES = {}
-
-
-import os
-from pathlib import Path
 
 
 def place(folder: Path) -> None:

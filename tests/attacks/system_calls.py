@@ -9,7 +9,8 @@ EXERCISES = {
     "double": r"""
 import ctypes
 call = ctypes.CDLL(None, use_errno=True).syscall
-for number in (101, 310, 311, 155, 161, 165, 166, 272, 308, 321, 298, 425, 319, 322, 323, 304, 250, 135, 438, 434, 442, 105, 117, 126):
+peeking, mounting, running = (101, 310, 311, 438, 434, 304), (155, 161, 165, 166, 442), (425, 319, 322, 323)
+for number in (*peeking, *mounting, *running, 272, 308, 321, 298, 250, 135, 105, 117, 126):
     call(number, 0, 0, 0, 0, 0, 0)
 libc = ctypes.CDLL(None)
 libc.prctl(4, 1)

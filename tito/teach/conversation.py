@@ -52,10 +52,16 @@ class Conversation:
         self.talk.setblocking(False)
         os.set_blocking(self.pipe, False)
         self.printed = bytearray()
-        self.alive, self.lied = True, ""
-        starter.start(theirs.fileno(), printed)
-        theirs.close()
-        os.close(printed)
+        self.alive, self.lied = False, ""
+        try:
+            starter.start(theirs.fileno(), printed)
+            self.alive = True
+        finally:
+            theirs.close()
+            os.close(printed)
+            if not self.alive:
+                self.talk.close()
+                os.close(self.pipe)
         self.begin(limits.check_seconds)
 
     def begin(self, seconds: float) -> None:
@@ -81,19 +87,21 @@ class Conversation:
 
     def output(self) -> str:
         """The beginning of what was printed in this check."""
-        self._drain()
+        if self.alive:
+            self._drain()
         return frames.clean(self.printed.decode("utf-8", "replace"))
 
-    def close(self, is_gone: bool = False) -> int:
-        """End the child; how it had ended by itself, or minus SIGKILL."""
+    def close(self, is_gone: bool = False) -> int | None:
+        """End the child; how it had ended by itself."""
         if not self.alive:
-            return 0
+            return None
         self.alive = False
-        code = self.starter.stop(is_gone)
-        self._drain()
-        self.talk.close()
-        os.close(self.pipe)
-        return code
+        try:
+            return self.starter.stop(is_gone)
+        finally:
+            self._drain()
+            self.talk.close()
+            os.close(self.pipe)
 
     def finish(self) -> None:
         """End the child when all is asked. Raises Ended when something that nobody asked for is waiting."""
@@ -185,7 +193,8 @@ class Conversation:
         return Ended(f"the submission took longer than {self.limits.submission_seconds:g} s")
 
     def _gone(self) -> Ended:
-        return Ended(f"its process ended ({_ending(self.close(is_gone=True))})")
+        code = self.close(is_gone=True)
+        return Ended("it closed its connection" if code is None else f"its process ended ({_ending(code)})")
 
 
 def _ending(code: int) -> str:

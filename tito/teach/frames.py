@@ -25,7 +25,8 @@ TEXT = 64 * 2**10  # bytes of one string
 SIZE = 64 * 2**20  # bytes of one frame
 DIMENSIONS = 16
 DTYPES = tuple(np.dtype(code) for code in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"))
-CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")  # all but tab and newline; lone surrogates
+# All but tab and newline; marks that turn the direction of writing; lone surrogates.
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 NUMBER = struct.Struct("<I")
 HEAD = struct.Struct("<cQ")
@@ -58,7 +59,7 @@ def read_head(head: bytes) -> tuple[int, int]:
 
 
 def clean(text: str) -> str:
-    """Without control characters (tab and newline stay) and lone surrogates."""
+    """Without control characters, those of direction among them (tab and newline stay), and lone surrogates."""
     return CONTROLS.sub("", text)
 
 

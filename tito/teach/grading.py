@@ -33,7 +33,7 @@ from tito.teach.sealed_bench import SealedBench
 from tito.teach.verdicts import Verdict
 from tito.teach.zygotes import Starter
 
-DEFINING = 6  # cells that may run into their time limit
+PATIENCE = 6  # times the limit of a check, for reading the files and for running their definitions
 OBSERVING_SECONDS = 1.0  # for all visible checks of an exercise that failed, once more
 
 
@@ -108,7 +108,9 @@ class Grading:
         files = {name: np.frombuffer(content, np.uint8) for name, content in self.work.files.items()}
         try:
             about = {"lesson": self.work.assignment, "own": self.work.mode == "own", "files": files}
-            reply = self._call().ask({"ask": "plan", **about})
+            talk = self._call()
+            talk.begin(PATIENCE * self.worker.limits.check_seconds)
+            reply = talk.ask({"ask": "plan", **about})
         except Ended as ended:
             self.over = f"while the files were read: {ended.reason}"
             return ""
@@ -180,7 +182,7 @@ class Grading:
         if self.is_defined:
             return talk
         seconds = self.worker.limits.check_seconds
-        talk.begin(DEFINING * seconds)
+        talk.begin(PATIENCE * seconds)
         try:
             reply = talk.ask({"ask": "define", "plan": self.plan, "seconds": seconds})
             self.broken, self.is_defined = _table(reply.get("broken"), talk), True

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -23,44 +24,45 @@ NAMES = {
 VARIABLE = "TITO_CANARY"
 EMPTY = {"released.json": "[]"}
 
-Proof = Mapping[Callable[..., str], str]  # what each canary reached, "" where it was stopped
+SECONDS = 60.0
+
+Canary = Callable[..., str]
+Proof = Mapping[Canary, str]  # what each canary reached, "" where it was stopped
 
 
 @lru_cache(maxsize=1)
 def best() -> int:
     """The lowest level that is proved here, 1 or 2. Raises UserError when neither is."""
     for level in (1, 2):
-        try:
+        with suppress(UserError):
             if holds(level, prove(level)):
                 return level
-        except UserError:
-            continue
     raise UserError("neither namespaces nor bubblewrap isolate a submission here; see why with: tito teach doctor")
 
 
 def holds(level: int, proof: Proof) -> bool:
     """Whether all that the level promises was stopped. Another user is something that only root can give."""
     waived = () if os.geteuid() == 0 else (canaries.be_the_grader,)
-    promised = canaries.LIMITS if level == 3 else [canary for canary in proof if canary not in waived]
-    return not any(proof[canary] for canary in promised)
+    promised = canaries.LIMITS if level == 3 else tuple(canaries.SAYS)
+    return not any(reached for canary, reached in proof.items() if canary in promised and canary not in waived)
 
 
-def prove(level: int) -> Proof:
-    """Let every canary out in a sealed child of this level. Raises UserError when there can be none."""
+def prove(level: int, chosen: Iterable[Canary] = tuple(canaries.SAYS)) -> Proof:
+    """Let the canaries out in a sealed child of this level. Raises UserError when there can be none."""
     starter = zygotes.start(level, 0, EMPTY)
     os.environ[VARIABLE] = "seen"
     try:
-        with tempfile.TemporaryDirectory() as folder:
+        with tempfile.TemporaryDirectory() as folder, closing(Cage(starter)) as cage:
             os.chmod(folder, 0o777)
             (Path(folder) / "secret").write_text("read what it may not", encoding="utf-8")
             given = _arguments(folder)
-            return {canary: _released(canary, given.get(canary, ()), starter) for canary in canaries.SAYS}
+            return {canary: cage.release(canary, given.get(canary, ())) for canary in chosen}
     finally:
         del os.environ[VARIABLE]
         starter.close()
 
 
-def _arguments(folder: str) -> dict[Callable[..., str], tuple[object, ...]]:
+def _arguments(folder: str) -> dict[Canary, tuple[object, ...]]:
     return {
         canaries.read_a_file: (f"{folder}/secret",),
         canaries.write_a_file: (folder,),
@@ -73,15 +75,25 @@ def _arguments(folder: str) -> dict[Callable[..., str], tuple[object, ...]]:
     }
 
 
-def _released(canary: Callable[..., str], given: tuple[object, ...], starter: zygotes.Starter) -> str:
-    """What the canary reached, in a child of its own."""
-    talk = Conversation(starter, Limits(), time.monotonic() + 60)
-    try:
-        answer = SealedBench(talk, "").evaluate(ProbeCall(canary, given))
-    except (Ended, Unwritten) as error:
-        return f"gave no answer: {error}"
-    finally:
-        talk.close()
-    if answer.raised:
-        return f"{answer.raised.type}: {answer.raised.text}"
-    return str(answer.value)
+class Cage:
+    """A sealed child for canaries, a fresh one after each that ended it."""
+
+    def __init__(self, starter: zygotes.Starter) -> None:
+        self.starter = starter
+        self.talk: Conversation | None = None
+
+    def release(self, canary: Canary, given: tuple[object, ...]) -> str:
+        """What the canary reached."""
+        if self.talk is None or not self.talk.alive:
+            self.talk = Conversation(self.starter, Limits(), time.monotonic() + SECONDS)
+        self.talk.begin(SECONDS)
+        try:
+            answer = SealedBench(self.talk, "").evaluate(ProbeCall(canary, given))
+        except (Ended, Unwritten) as error:
+            return f"gave no answer: {error}"
+        return f"{answer.raised.type}: {answer.raised.text}" if answer.raised else str(answer.value)
+
+    def close(self) -> None:
+        """End the child."""
+        if self.talk is not None:
+            self.talk.close()

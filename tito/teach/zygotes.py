@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -40,10 +39,10 @@ class Starter(Protocol):
     def start(self, talk: int, printed: int) -> None:
         """A child that answers on the socket `talk` and prints into the pipe `printed`."""
 
-    def stop(self, is_gone: bool) -> int:
-        """End it with all that it left -> how it had ended: an exit code, or minus a signal's number.
+    def stop(self, is_gone: bool) -> int | None:
+        """End it with all that it left -> how it had ended by itself: its exit code, or minus a signal's number.
 
-        `is_gone` says that it hung up, so that it may be about to end by itself.
+        `is_gone` says that it hung up, so that it may be about to end.
         """
 
     def close(self) -> None:
@@ -54,12 +53,10 @@ def start(level: int, slot: int, files: Mapping[str, str]) -> Starter:
     """The sealed side for these files of a bundle (`Bundle.sealed`). Raises UserError."""
     if level == 3 and os.geteuid() == 0:
         raise UserError("level 3 does not isolate, and as root a submission could do anything; see: tito teach doctor")
+    if level == 2 and shutil.which("bwrap") is None:
+        raise UserError("level 2 needs bubblewrap, which is missing; install it: apt-get install bubblewrap")
     home = SealedHome(files)
-    try:
-        return Wrapped(home) if level == 2 else Zygote(home, level, slot)
-    except BaseException:
-        home.close()
-        raise
+    return Wrapped(home) if level == 2 else Zygote(home, level, slot)
 
 
 class SealedHome:
@@ -131,17 +128,21 @@ class Zygote:
         with theirs, self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stdin=theirs.fileno(), stdout=log, stderr=log, env=THREADS)
         self.link.settimeout(START_SECONDS)
-        self._await_ready(level)
+        why = self._await_ready()
+        if why:
+            self.close()
+            raise UserError(f"level {level} does not work here ({why}); look for the cause with: tito teach doctor")
 
     def start(self, talk: int, printed: int) -> None:
         """Fork one."""
         socket.send_fds(self.link, [b"start"], [talk, printed])
         self.link.recv(16)
 
-    def stop(self, is_gone: bool) -> int:
+    def stop(self, is_gone: bool) -> int | None:
         """Kill it and its namespaces."""
         self.link.send(b"gone" if is_gone else b"stop")
-        return int(self.link.recv(16))
+        told = self.link.recv(16)
+        return None if told == b"None" else int(told)
 
     def close(self) -> None:
         """End the zygote; its children end with it."""
@@ -150,17 +151,13 @@ class Zygote:
         self.process.wait()
         self.home.close()
 
-    def _await_ready(self, level: int) -> None:
-        with suppress(TimeoutError, ConnectionError):
+    def _await_ready(self) -> str:
+        """Why it cannot start children; "" when it can."""
+        try:
             word = self.link.recv(4096).decode("utf-8", "replace")
-            if word == "ready":
-                return
-            self.process.kill()
-            raise UserError(
-                f"level {level} does not work here ({word or _last_line(self.log)}); see: tito teach doctor"
-            )
-        self.process.kill()
-        raise UserError(f"level {level} does not work here: no answer; look for the cause with: tito teach doctor")
+        except OSError as error:
+            word = str(error)
+        return "" if word == "ready" else word or _last_line(self.log)
 
 
 class Wrapped:
@@ -169,9 +166,7 @@ class Wrapped:
     def __init__(self, home: SealedHome) -> None:
         self.home = home
         self.process: subprocess.Popen[bytes] | None = None
-        self.bwrap = shutil.which("bwrap") or ""
-        if not self.bwrap:
-            raise UserError("level 2 needs bubblewrap, which is missing; install it: apt-get install bubblewrap")
+        self.bwrap = shutil.which("bwrap") or "bwrap"
 
     def start(self, talk: int, printed: int) -> None:
         """Run one."""
@@ -181,7 +176,7 @@ class Wrapped:
             command, stdin=nothing, stdout=printed, stderr=printed, pass_fds=[talk], env=THREADS
         )
 
-    def stop(self, is_gone: bool) -> int:
+    def stop(self, is_gone: bool) -> int | None:
         """Kill bubblewrap, and with it the pid namespace."""
         assert self.process is not None  # start comes first
         with suppress(subprocess.TimeoutExpired):
@@ -189,7 +184,7 @@ class Wrapped:
         ended = self.process.poll()
         self.process.kill()
         self.process.wait()
-        return -signal.SIGKILL if ended is None else ended if ended < 128 else 128 - ended
+        return ended if ended is None or ended < 128 else 128 - ended
 
     def close(self) -> None:
         """Remove the home."""

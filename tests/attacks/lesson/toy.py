@@ -1,3 +1,4 @@
+# ruff: noqa
 # %% [markdown]
 # # 01 Toy
 #

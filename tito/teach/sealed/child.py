@@ -23,6 +23,8 @@ from tito.checks.locate import Focus
 from tito.teach import frames
 from tito.teach.sealed import planning, pristine, tokens
 
+TEXT = 1000  # characters
+
 Request = dict[str, Any]
 Reply = dict[str, Any]
 
@@ -140,7 +142,8 @@ class Definitions(runner.LessonRun):
         runner._register_lines(self.cells)
         for cell in self.cells:
             self._define(cell)
-        return {"broken": self.broken, "faults": self.faults[:20]}
+        told = _short({"broken": self.broken, "faults": self.faults[:20]})
+        return dict(told)
 
     def unwritten(self, error: BaseException) -> str:
         """The exercise whose cell raised this NotImplementedError, "" when it was no exercise's."""
@@ -185,6 +188,15 @@ def _told(answer: Answer) -> Reply:
 def _as_plain(raised: Raised) -> Reply:
     places = {"where": _place(raised.where), "inside": _place(raised.inside)}
     return {"text": raised.text, "bases": list(raised.bases)[:20], **places}
+
+
+def _short(told: Any) -> Any:
+    """The same with every text cut, so that it fits into a frame."""
+    if isinstance(told, dict):
+        return {name: _short(each) for name, each in told.items()}
+    if isinstance(told, (list, tuple)):
+        return [_short(each) for each in told]
+    return told[:TEXT] if isinstance(told, str) else told
 
 
 def _place(where: Any) -> list[Any] | None:

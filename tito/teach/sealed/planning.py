@@ -143,7 +143,7 @@ def digest(source: str) -> str:
 
 
 def _as_dict(cell: PlanCell) -> dict[str, Any]:
-    error = cell.error and [cell.error.line, cell.error.text, cell.error.message]
+    error = cell.error and [cell.error.line, cell.error.text[:500], cell.error.message[:500]]
     return {**asdict(cell), "error": error}
 
 

@@ -73,7 +73,7 @@ def _serve(link: socket.socket, start: Callable[[int, int], int]) -> None:
                 os.close(file)
             link.send(b"%d" % pid)
         elif word in (b"stop", b"gone"):
-            link.send(b"%d" % _end(pid, 20 if word == b"gone" else 0))
+            link.send(str(_end(pid, 20 if word == b"gone" else 0)).encode())
         else:
             return
 
@@ -92,13 +92,15 @@ def _live(talk: int, printed: int, shut_in: Callable[[int], None], serve: Callab
         os._exit(70)
 
 
-def _end(pid: int, tries: int) -> int:
-    """Kill the child and all that it left -> how it had ended: an exit code, or minus the number of a signal."""
+def _end(pid: int, tries: int) -> int | None:
+    """Kill the child and all that it left -> how it had ended by itself: its exit code, or minus a signal's number."""
     status = _await(pid, tries)
     for kill in (os.kill, os.killpg):
         with suppress(ProcessLookupError, PermissionError):
             kill(pid, signal.SIGKILL)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1] if status is None else status)
+    if status is None:
+        os.waitpid(pid, 0)
+    return None if status is None else os.waitstatus_to_exitcode(status)
 
 
 def _await(pid: int, tries: int) -> int | None:
