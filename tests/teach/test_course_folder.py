@@ -376,7 +376,7 @@ def test_the_roster_goes_into_the_gradebook(room: Classroom, tmp_path: Path) -> 
 def test_the_kernel_holds_earlier_lessons_and_not_the_lesson_itself(room: Classroom) -> None:
     place = room.folder.reference / "03" / "tinytorch"
     assert (place / "tensor.py").is_file() and (place / "states.py").is_file()
-    assert not (place / "layers.py").exists()
+    assert "class" not in (place / "layers.py").read_text(encoding="utf-8")
     spec = json.loads(
         (kernel.jupyter(room.folder) / "kernels" / kernel.NAME / "kernel.json").read_text(encoding="utf-8")
     )
@@ -397,3 +397,41 @@ def test_stock_execute_with_the_same_edges_mended(
         room.submit(student, "01_tensor", notebook)
     room.nbgrader("autograde", "01_tensor")
     assert room.scores("01_tensor") == dict.fromkeys(made, (39, 39, False))
+
+
+def test_the_exchange_gets_the_release_and_feedback_for_who_handed_in_by_it(
+    make_classroom: Callable[..., Classroom], tmp_path: Path
+) -> None:
+    exchange = tmp_path / "exchange"
+    exchange.mkdir()
+    exchange.chmod(0o777)
+    tmp_path.chmod(0o755)
+    room = make_classroom(more=f"c.Exchange.root = {str(exchange)!r}\n")
+    assert "and in the exchange" in room.tito("release", "03")
+    assert (exchange / "course" / "outbound" / "03_layers" / "03_layers.ipynb").is_file()
+    for student, secret in (("ada", False), ("bob", True)):
+        place = room.root / "feedback" / student / "03_layers"
+        place.mkdir(parents=True)
+        (place / "03_layers.html").write_text(f"for {student}", encoding="utf-8")
+        (place / "timestamp.txt").write_text("2027-03-01 10:00:00.000000 UTC", encoding="utf-8")
+        if secret:
+            (place / "submission_secret.txt").write_text("s3cret", encoding="utf-8")
+    said = room.nbgrader("release_feedback", "03_layers")
+    assert "send their feedback yourself: ada" in said
+    (page,) = (exchange / "course" / "feedback").glob("*.html")
+    assert page.read_text(encoding="utf-8") == "for bob"
+
+
+def test_a_check_of_the_instructors_own_is_not_held_against_anybody(room: Classroom) -> None:
+    from nbformat.v4 import new_code_cell
+
+    from tito.teach.result import Key, Result
+    from tito.teach.sealed_execute import write
+
+    cell = new_code_cell("assert mine")
+    cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "check-mine", "points": 3}
+    key = Key("ada", "01_tensor", "", "", "reference", {}, "", "", "")
+    with pytest.raises(ValueError, match="check-mine is no check of the course"):
+        write([cell], Result(key, "graded"))
+    write([cell], Result(key, "refused", "no notebook"))
+    assert cell.outputs[0].evalue == "no notebook"

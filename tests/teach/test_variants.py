@@ -69,6 +69,8 @@ def test_points_of_is_what_the_released_lesson_says(folder: Folder) -> None:
         if cell.role == "check":
             graded = cell.name.split()[0] in (FIRST, SECOND)
             assert variant.points_of(LESSON, cell) == (found[cell.name] if graded else None)
+        else:
+            assert variant.points_of(LESSON, cell) is None
 
 
 def test_points_are_shared_whole_and_add_up() -> None:

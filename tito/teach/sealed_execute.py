@@ -50,20 +50,29 @@ def grade(folder: Folder, student: str, assignment: str) -> Result:
 
 
 def write(cells: list[Any], result: Result) -> None:
-    """Put each check's verdict into its cell: no output when it is ok, else the reason as an error."""
+    """Put each check's verdict into its cell: no output when it is ok, else the reason as an error.
+
+    Raises ValueError for a check with points that the course does not have: an instructor's own, which stays ungraded
+    rather than cost everybody its points.
+    """
     verdicts = {f"check-{_id(check.name)}": check for check in result.checks}
     for cell in cells:
         if cell.cell_type != "code" or not utils.is_grade(cell) or utils.is_solution(cell):
             continue
         name = cell.metadata["nbgrader"]["grade_id"]
-        if name in verdicts or cell.metadata["nbgrader"]["points"]:  # an ungraded exercise is not run
-            outputs = _said(verdicts.get(name), result)
-        cell.outputs, cell.execution_count = [from_dict(each) for each in outputs], None  # type: ignore[no-untyped-call]
+        if name in verdicts:
+            cell.outputs, cell.execution_count = _nodes(_said(verdicts[name])), None
+        elif cell.metadata["nbgrader"]["points"] and result.status == "graded":
+            raise ValueError(f"{name} is no check of the course, so that only nbgrader's stock Execute could run it")
+        elif cell.metadata["nbgrader"]["points"]:
+            cell.outputs = _nodes([plain.error("NotRun", result.reason)])
 
 
-def _said(check: CheckResult | None, result: Result) -> list[dict[str, Any]]:
-    if check is None:
-        return [plain.error("NotRun", result.reason or "the grader knows no such check")]
+def _nodes(outputs: list[dict[str, Any]]) -> list[Any]:
+    return [from_dict(each) for each in outputs]  # type: ignore[no-untyped-call]
+
+
+def _said(check: CheckResult) -> list[dict[str, Any]]:
     if check.status == "ok":
         return []
     told = check.says or (": ".join(check.error) if check.error else "") or check.reason

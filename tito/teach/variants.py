@@ -55,9 +55,9 @@ class Variant:
         return self.tables.get(assignment, {})
 
     def points_of(self, lesson: Lesson, check: Cell) -> int | None:
-        """What a check is worth here; None where its exercise is not graded."""
+        """What a check is worth here; None where its exercise is not graded, and for what is no check."""
         graded = self.of(lesson.stem).get("exercises")
-        if graded is not None and check.name.split()[0] not in graded:
+        if check.role != "check" or (graded is not None and check.name.split()[0] not in graded):
             return None
         return _points(lesson, self.of(lesson.stem)).get(check.name, check.points)
 

@@ -29,7 +29,8 @@ def run(args: Namespace, course: Course) -> int:
     name = course_folder.name_of(one)
     print(f"Released {name}{f' as {variant.name}' if variant.name else ''}: {done.points:g} points, no answer in it.")
     if done.by_hand:
-        print(f"  note  source/{name}/{name}.ipynb was changed by hand and went out as it is")
+        print(f"  note  source/{name}/{name}.ipynb was changed by hand and went out as it is;")
+        print("        its checks are graded as the course has them")
     print(f"  release/{name}/   {done.archive.relative_to(folder.root)}")
     print("  and in the exchange" if done.exchanged else "  no exchange is set up: hand the zip out yourself")
     print(f"Next:  tito teach collect {args.assignment}")
