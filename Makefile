@@ -14,7 +14,12 @@ export CHECK
 # With NumPy 2.2, the last one for Python 3.10, an array's type asks for arguments; ours have none.
 TYPES := import sys; print("--allow-any-generics" * (sys.version_info < (3, 11)))
 
-.PHONY: demo test guard oracle test-all bench lock clean
+# What the instructor's tests run for real beside Python, on Debian.
+SUDO := $(shell test "$$(id -u)" = 0 || echo sudo)
+PACKAGES := bubblewrap chromium chromium-driver postgresql
+DEBIAN = { $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(PACKAGES); }
+
+.PHONY: demo test guard oracle teach-test test-all bench lock clean
 
 demo: .venv/student
 	$(BIN)/tito dev demo build/demo
@@ -33,6 +38,11 @@ guard: .venv/developer
 oracle: .venv/oracle
 	$(BIN)/tito dev export
 	$(BIN)/pytest tests/oracle
+
+teach-test: .venv/instructor
+	mkdir -p build
+	command -v bwrap chromium chromedriver /usr/lib/postgresql/*/bin/initdb > build/debian.log || $(DEBIAN) > build/debian.log
+	TITO_MADE=20 $(BIN)/pytest -n 2 tests/teach tests/attacks
 
 test-all: .venv/developer
 	TITO_LONG=1 TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests
@@ -53,6 +63,10 @@ bench: .venv/bench
 	$(PIP) --editable '.[dev,instructor,jupyter]'
 	touch $@
 
+.venv/instructor: .venv/developer
+	$(PIP) --editable '.[teach-dev]'
+	touch $@
+
 .venv/oracle: .venv/developer
 	$(PIP) --editable '.[oracle]'
 	touch $@
@@ -64,7 +78,7 @@ bench: .venv/bench
 lock:
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
 	build/lock/bin/uv pip compile --quiet --universal --upgrade --python-version 3.10 --no-header --no-annotate \
-		--extra dev --extra jupyter --extra instructor pyproject.toml --output-file build/lock.txt
+		--extra teach-dev pyproject.toml --output-file build/lock.txt
 	{ echo '# Pinned versions for every supported Python, by marker. Made by: make lock'; cat build/lock.txt; } > requirements/lock.txt
 
 clean:
