@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import copy
+import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +20,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from browser import Browser
 
+from tito.cli import main
 from tito.course import Course
-from tito.teach import course_folder
+from tito.teach import course_folder, kernel
 from tito.teach.folder import Folder
+from tito.teach.nbgrader_api import open_course
 
 Notebook = dict[str, Any]
 STOCK = """
@@ -35,9 +40,10 @@ c.Autograde.autograde_preprocessors = [
 class Classroom:
     """An instructor in a course folder, and what students hand in."""
 
-    def __init__(self, root: Path, more: str = "") -> None:
+    def __init__(self, root: Path, made: Path, more: str = "") -> None:
         self.root, self.course, self.folder = root, Course.find(), Folder(root)
-        course_folder.make(self.folder, self.course, "course")
+        shutil.copytree(made, root)
+        kernel.register(self.folder, self.course)
         with open(self.folder.config, "a", encoding="utf-8") as config:
             config.write(more)
 
@@ -48,10 +54,17 @@ class Classroom:
         return done.stdout
 
     def tito(self, *words: str) -> str:
-        """Run `tito teach`; what it said."""
-        done = self.run("tito", "teach", *words)
-        assert done.returncode == 0, done.stdout
-        return done.stdout
+        """Run `tito teach` in this process; what it said."""
+        said = io.StringIO()
+        with chdir(self.root), redirect_stdout(said):
+            assert main(["teach", *words]) == 0
+        return said.getvalue()
+
+    def api(self, do: str, *words: str) -> str:
+        """Do something by nbgrader's Python API, in this process; its log."""
+        done = getattr(open_course(self.folder), do)(*words)
+        assert done["success"], done
+        return str(done["log"])
 
     def run(self, program: str, *words: str) -> subprocess.CompletedProcess[str]:
         """Run a program that lies beside this Python, stderr and stdout together."""
@@ -133,9 +146,21 @@ def edited() -> Callable[..., Notebook]:
 
 
 @pytest.fixture(scope="session")
-def make_classroom(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Classroom]:
+def made_course(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A course folder as `tito teach init` makes it, to be copied."""
+    folder = Folder(tmp_path_factory.mktemp("made") / "course")
+    course_folder.make(folder, Course.find(), "course")
+    return folder.root
+
+
+@pytest.fixture(scope="session")
+def make_classroom(made_course: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Classroom]:
     """Makes course folders; `stock` puts nbgrader's own Execute in, `more` is further configuration."""
-    return lambda stock=False, more="": Classroom(tmp_path_factory.mktemp("course") / "course", STOCK * stock + more)
+
+    def make(stock: bool = False, more: str = "") -> Classroom:
+        return Classroom(tmp_path_factory.mktemp("teach") / "course", made_course, STOCK * stock + more)
+
+    return make
 
 
 @pytest.fixture(scope="session")

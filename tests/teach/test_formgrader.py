@@ -112,7 +112,8 @@ def room(make_classroom: Callable[..., Classroom]) -> Classroom:
     releasing.release(room.folder, COURSE, open_course(room.folder), one, variants.load(room.folder))
     for student in ("ada", "bea"):
         room.submit(student, NAME, hostile(room.solved(NAME)))
-    room.nbgrader("autograde", NAME)
+    for student in ("ada", "bea"):
+        room.api("autograde", NAME, student)
     kept = room.root / "autograded" / "bea" / NAME / f"{NAME}.ipynb"
     theirs = json.loads((room.folder.submitted / "bea" / NAME / f"{NAME}.ipynb").read_text(encoding="utf-8"))
     kept.chmod(0o644)
@@ -230,7 +231,7 @@ def test_a_mark_given_in_the_browser_stays_at_a_regrade(ada: Visit, room: Classr
         field.fill("2")
         field.blur()
     before = room.scores(NAME)["ada"][0]
-    room.nbgrader("autograde", NAME, "--force", "--student", "ada")
+    room.api("autograde", NAME, "ada")
     assert room.scores(NAME)["ada"][0] == before
     from nbgrader.api import Gradebook
 
