@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,18 @@ title = "Toys"
 minutes = 60
 needs = []
 """
-WRONG = ("a - b", "a + b"), ("2 * self.value", "self.value + 21"), ("self.value = value", "self.value = 1 / 0")
+Change = tuple[str, Callable[[str], str]]  # an exercise, and what makes its answer a wrong one
+
+
+def _swap(old: str, new: str) -> Callable[[str], str]:
+    return lambda text: text.replace(old, new)
+
+
+WRONG: tuple[Change, ...] = (
+    ("Sub", _swap("a - b", "a + b")),
+    ("Box", _swap("2 * self.value", "self.value + 21")),
+    ("Box", _swap("self.value = value", "self.value = 1 / 0")),
+)
 
 
 def course(root: Path) -> Course:
@@ -39,22 +50,23 @@ def course(root: Path) -> Course:
     return Course.load(root)
 
 
-def works(lesson: Lesson, many: int, stem: str = NAME) -> Iterator[Work]:
-    """So many submissions, no two alike: most exercises answered, some of them wrongly."""
+def works(lesson: Lesson, many: int, stem: str = NAME, wrong: Sequence[Change] = WRONG) -> Iterator[Work]:
+    """So many submissions, no two alike: four exercises of five are answered, one of five of these wrongly."""
     for i in range(many):
-        name = f"s{i:05d}"
-        text = json.dumps(notebook(lesson, i), ensure_ascii=False, indent=1)
-        yield Work(name, stem, {f"{stem}.ipynb": text.encode()})
+        text = json.dumps(notebook(lesson, i, wrong), ensure_ascii=False, indent=1)
+        yield Work(f"s{i:05d}", stem, {f"{stem}.ipynb": text.encode()})
 
 
-def notebook(lesson: Lesson, seed: int) -> dict[str, Any]:
+def notebook(lesson: Lesson, seed: int, wrong: Sequence[Change] = WRONG) -> dict[str, Any]:
     """One of them."""
     rng, made = random.Random(seed), release.notebook(lesson)
-    answers = {cell.id: cell.source for cell in lesson.cells() if cell.role == "exercise"}
+    answers = {cell.id: cell for cell in lesson.cells() if cell.role == "exercise"}
     for cell in made["cells"]:
         if cell["id"] in answers and rng.random() < 0.8:
-            text = "\n".join(row for row in answers[cell["id"]].split("\n") if "### " not in row)
-            if rng.random() < 0.3:
-                text = text.replace(*rng.choice(WRONG))
-            cell["source"] = f"# answer {seed}\n{text}".splitlines(keepends=True)
+            name, text = answers[cell["id"]].name, answers[cell["id"]].source
+            changes = [change for exercise, change in wrong if exercise == name]
+            if changes and rng.random() < 0.2:
+                text = rng.choice(changes)(text)
+            rows = [row for row in text.splitlines(keepends=True) if "### " not in row]
+            cell["source"] = [f"# answer {seed}\n", *rows]
     return made

@@ -9,20 +9,28 @@ Results come as they are done; whoever calls keeps them and leaves out what is k
 from __future__ import annotations
 
 import multiprocessing
+import os
+import shutil
+import signal
 import tempfile
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from itertools import islice
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
+from multiprocessing.util import Finalize
 from pathlib import Path
 from typing import Any
 
+from tito.errors import UserError
 from tito.teach import grading, isolation, zygotes
 from tito.teach.bundle import Bundle
 from tito.teach.conversation import Limits
 from tito.teach.grading import Work
 from tito.teach.result import Result
+from tito.teach.sealed import system
 
 LIMITS = Limits()
+LOSSES = 3
 
 
 class Worker:
@@ -68,15 +76,11 @@ class Pool:
     """
 
     def __init__(self, level: int | None, size: int, secret: bytes = b"", limits: Limits = LIMITS) -> None:
-        level = level or isolation.best()
-        self.size = size
         self.folder = tempfile.TemporaryDirectory(prefix="tito-bundles-")
-        context = multiprocessing.get_context("spawn")
-        slots = context.Queue()
-        for slot in range(size):
-            slots.put(slot)
-        started = (slots, level, secret, limits)
-        self.executor = ProcessPoolExecutor(size, context, _start, started)
+        os.chmod(self.folder.name, 0o711)  # sealed homes lie in it, and are read under another uid
+        self.size = size
+        self.about = (level or isolation.best(), secret, limits, self.folder.name, os.getpid())
+        self.executor = self._executor()
 
     def __enter__(self) -> Pool:
         return self
@@ -86,28 +90,80 @@ class Pool:
         self.folder.cleanup()
 
     def grade_all(self, works: Iterable[Work], bundle: Bundle) -> Iterator[Result]:
-        """Results in the order in which they are done; works are taken from the iterator a few ahead."""
+        """Results in the order in which they are done; works are taken from the iterator a few ahead.
+
+        Where a worker process is lost, as to a machine short of memory, all are started anew. Raises UserError when
+        that happens again and again.
+        """
         path = Path(self.folder.name) / bundle.hash
         path.write_bytes(bundle.to_bytes())
-        left = iter(works)
-        running: set[Future[Result]] = set()
+        left, losses = iter(works), 0
         while True:
-            ahead = islice(left, 2 * self.size - len(running))
-            running |= {self.executor.submit(_grade, work, str(path)) for work in ahead}
+            running: dict[Future[Result], Work] = {}
+            try:
+                yield from self._all(left, running, str(path))
+                return
+            except BrokenProcessPool:
+                losses += 1
+            if losses > LOSSES:
+                raise UserError("workers end again and again; see if memory is short, then grade again: free -m")
+            self.executor.shutdown()
+            self.executor, left = self._executor(), chain(running.values(), left)
+
+    def _all(self, left: Iterator[Work], running: dict[Future[Result], Work], path: str) -> Iterator[Result]:
+        """Results; what is given out and has none stays in `running`."""
+        while True:
+            for work in islice(left, 2 * self.size - len(running)):
+                running[self._submit(work, path)] = work
             if not running:
                 return
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                result = future.result()
+                del running[future]
+                yield result
+
+    def _submit(self, work: Work, path: str) -> Future[Result]:
+        try:
+            return self.executor.submit(_grade, work, path)
+        except BrokenProcessPool as error:  # told by the future, as where it breaks later
+            failed: Future[Result] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def _executor(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        slots = context.Queue()
+        for slot in range(self.size):
+            slots.put(slot)
+        return ProcessPoolExecutor(self.size, context, _start, (slots, *self.about))
 
 
 _worker: Worker | None = None
 _settings: dict[str, Any] = {}
 
 
-def _start(slots: Any, level: int, secret: bytes, limits: Limits) -> None:
-    """In a fresh worker process: which slot is its own."""
+def _start(slots: Any, level: int, secret: bytes, limits: Limits, folder: str, parent: int) -> None:
+    """In a fresh worker process: which slot is its own, and that it ends with its parent, however that ends."""
+    tempfile.tempdir = tempfile.mkdtemp(dir=folder)
+    os.chmod(tempfile.tempdir, 0o711)
+
+    def end(number: int, frame: object) -> None:
+        """Remove our files, all when the parent is gone. The zygote ends with us; nothing here may wait for a lock."""
+        shutil.rmtree(tempfile.gettempdir() if os.getppid() == parent else folder, ignore_errors=True)
+        os._exit(1)
+
+    signal.signal(signal.SIGTERM, end)
+    Finalize(None, _close, exitpriority=10)
+    system.prctl(system.PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(1)
     _settings.update(level=level, secret=secret, limits=limits, slot=slots.get())
+
+
+def _close() -> None:
+    """End the zygote, remove its folder."""
+    if _worker is not None:
+        _worker.starter.close()
 
 
 def _grade(work: Work, bundle: str) -> Result:
@@ -118,7 +174,6 @@ def _worker_for(bundle: str, mode: str) -> Worker:
     """This process's worker, a new one when the bundle or the mode is another."""
     global _worker
     if _worker is None or (_worker.bundle.hash, _worker.mode) != (Path(bundle).name, mode):
-        if _worker is not None:
-            _worker.starter.close()
+        _close()
         _worker = Worker(Bundle.from_bytes(Path(bundle).read_bytes()), mode=mode, **_settings)
     return _worker
