@@ -37,7 +37,7 @@ ASSIGNMENT = "01_toy"
 POINTS = {"Box": 2.0, "Box negative": 1.0, "Add": 1.0, "Sub": 1.0}  # of the toy lesson in tests/conftest.py
 QUESTION = "\n\n# %% [markdown]\n# **Think.** Why twice?\n# <details><summary>Answer</summary>It is.</details>\n"
 NOON = datetime(2027, 3, 1, 12, tzinfo=timezone.utc)
-KILLS = 20 if os.environ.get("TITO_LONG") else 4
+KILLS, COMMITS = (20, 1) if os.environ.get("TITO_LONG") else (2, 5)
 CONFIG = Path(tito.__file__).parent / "teach" / "nbgrader_config.py"
 
 
@@ -293,6 +293,7 @@ def test_a_gradebook_made_anew_is_filled_anew(folder: Folder) -> None:
 
 DRIVER = """
 import os, signal, sys
+from collections import Counter
 from pathlib import Path
 import sqlalchemy.engine
 from sqlalchemy import event
@@ -304,25 +305,25 @@ from tito.teach.policy import Policy
 from tito.teach.store import Store
 
 gradebook.BATCH = 2
-statements = 0
+seen = Counter()
 
-def run(root, kill):
-    @event.listens_for(sqlalchemy.engine.Engine, "before_cursor_execute")
-    def count(*_):
-        global statements
-        statements += 1
-        if statements == kill:
+def run(root, kind, number):
+    def count(name):
+        seen[name] += 1
+        if (name, seen[name]) == (kind, number):
             os.kill(os.getpid(), signal.SIGKILL)
+    event.listen(sqlalchemy.engine.Engine, "before_cursor_execute", lambda *_: count("statement"))
+    event.listen(sqlalchemy.engine.Engine, "commit", lambda *_: count("commit"))
     folder, policy = Folder(Path(root)), Policy()
     with Store(folder.results) as store, gradebook.opened(folder, "01_toy") as book:
         done = sum(gradebook.push(book, store, policy, marks(store, "01_toy", policy)))
-    print(statements, done, flush=True)
+    print(seen["statement"], seen["commit"], done, flush=True)
 
 for line in sys.stdin:
-    root, kill = line.split()
+    root, kind, number = line.split()
     child = os.fork()
     if not child:
-        run(root, int(kill))
+        run(root, kind, int(number))
         os._exit(0)
     _, status = os.waitpid(child, 0)
     print("killed" if os.WIFSIGNALED(status) else "ended", flush=True)
@@ -334,14 +335,14 @@ Run = Callable[..., list[str]]
 
 @pytest.fixture(scope="module")
 def run() -> Iterator[Run]:
-    """Brings a folder's gradebook up to its store in a process, which kills itself at the statement of that number."""
+    """Brings a folder's gradebook up to its store in a process, which kills itself before a statement or a commit."""
     command = [sys.executable, "-W", "ignore", "-c", DRIVER]
     driver = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
     assert driver.stdin and driver.stdout
     ask, answers = driver.stdin, driver.stdout
 
-    def run(folder: Folder, kill: int = 0) -> list[str]:
-        print(folder.root, kill, file=ask, flush=True)
+    def run(folder: Folder, kind: str = "never", number: int = 0) -> list[str]:
+        print(folder.root, kind, number, file=ask, flush=True)
         said = [answers.readline().strip()]
         return said if said[0] == "killed" else [*said, answers.readline().strip()]
 
@@ -374,11 +375,12 @@ def test_killed_in_the_middle_and_repeated_it_ends_the_same(fresh: Fresh, run: R
         return folder
 
     whole = filled()
-    statements, done = map(int, run(whole)[0].split())
+    statements, commits, done = map(int, run(whole)[0].split())
     assert done == 6
-    for part in range(1, KILLS + 1):
+    points = [("statement", part * statements // (KILLS + 1)) for part in range(1, KILLS + 1)]
+    for kind, number in (*points, *(("commit", number) for number in range(commits, commits // 2, -COMMITS))):
         folder = filled()
-        assert run(folder, kill=part * statements // (KILLS + 1)) == ["killed"]
+        assert run(folder, kind, number) == ["killed"]
         assert everything(folder) != everything(whole)
         assert run(folder)[1] == "ended"
         assert everything(folder) == everything(whole)

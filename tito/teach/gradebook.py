@@ -69,6 +69,7 @@ def opened(folder: Folder, assignment: str) -> Iterator[Book]:
         except MissingEntry:
             number = assignment.split("_")[0]
             raise NotGenerated(f"the gradebook has no {assignment}; release it: tito teach release {number}") from None
+        gradebook.db().expire_on_commit = False  # nbgrader commits each submission; all would be read again after it
         url = f"{api.coursedir.db_url} {gradebook.course_id}"  # may hold a password, so that only its hash is kept
         yield Book(gradebook, hashlib.sha256(url.encode()).hexdigest()[:16], assignment)
 
