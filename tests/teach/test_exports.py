@@ -242,7 +242,7 @@ def test_a_class_of_5000_is_kept_slim(tmp_path: Path) -> None:
 
 def test_results_overview_and_a_check_that_would_be_dropped(folder: Folder, tito: Tito) -> None:
     code, said = tito("results")
-    assert code == 0 and said.split() == f"{NAME} 2 graded 0 refused 1 late mean 15.1 of 20".split()
+    assert code == 0 and said.split() == f"{NAME} 2 handed in 0 refused 1 late mean 15.1 of 20".split()
     assert tito("results 03") == (0, f"{NAME}: 2 students\n       2  check 0\n       1  check 1\n")
     code, said = tito("results 03 --drop 'check 1'")
     assert code == 0 and "ada: 12.125 of 20 would be 10 of 10" in said and 'drop = ["check 1"]' in said

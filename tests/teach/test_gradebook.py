@@ -5,6 +5,7 @@ Needs Debian's package postgresql beside the extras [dev,instructor].
 
 from __future__ import annotations
 
+import csv
 import os
 import pwd
 import shutil
@@ -23,6 +24,8 @@ import pytest
 
 import tito
 from tito import release
+from tito.cli import main
+from tito.course import Course, Lesson
 from tito.teach import gradebook, nbgrader_api
 from tito.teach.folder import Folder
 from tito.teach.gradebook import Book
@@ -287,6 +290,32 @@ def test_a_gradebook_made_anew_is_filled_anew(folder: Folder) -> None:
         with gradebook.opened(folder, ASSIGNMENT) as book:
             book.gradebook.remove_submission(ASSIGNMENT, "ada")
         assert push(folder, store) == 1
+
+
+@on_sqlite
+def test_the_commands_fill_it_and_take_from_it_what_people_entered(
+    folder: Folder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    course = Course(folder.root, "Toys", (Lesson("01", "toy", "Toys", 60, (), folder.root),), ())
+    folder.roster.write_text("id,first_name,last_name,email\nada,Ada,L,a@x\nbob,Bob,M,b@x\n", encoding="utf-8")
+    monkeypatch.chdir(folder.root)
+
+    def tito(*line: str) -> str:
+        assert main(["teach", "export", "01", "--to", *line], course) == 0
+        return capsys.readouterr().out
+
+    with Store(folder.results) as store:
+        store.add(made("ada", 0.5), NOON)
+    assert "1 submissions would go" in tito("gradebook", "--dry-run")
+    assert "1 submissions went" in tito("gradebook") and "0 submissions went" in tito("gradebook")
+    assert "1 of 2 handed in, 0 late, 1 wait for a grader" in tito("csv")
+    with gradebook.opened(folder, ASSIGNMENT) as book:
+        enter(book, "ada", answer_think_1=1.5)
+    assert "0 wait for a grader" in tito("csv")
+    with open(folder.out / f"{ASSIGNMENT}-csv.csv", encoding="utf-8", newline="") as file:
+        ada, bob = csv.DictReader(file)
+    assert (ada["score"], ada["points"], ada["waits_for_a_grader"]) == ("4", "7", "0")
+    assert (bob["status"], bob["score"]) == ("missing", "")
 
 
 # ---- killed in the middle

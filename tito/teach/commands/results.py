@@ -1,8 +1,9 @@
-"""`tito teach results [NN]`: what the store of results holds; merges another grader's, copies, tries a dropped check."""
+"""`tito teach results [NN]`: what is kept; takes in another grader's results, copies, tries a dropped check."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -65,14 +66,15 @@ def _overview(folder: Folder, store: Store) -> None:
     from tito.teach import late, policy
 
     for name in store.assignments():
-        marks = refused = tardy = 0
+        counts: Counter[str] = Counter()
         total = most = 0.0
         for mark in late.marks(store, name, policy.load(folder, name)):
-            marks, refused = marks + 1, refused + (mark.result.status != "graded")
-            tardy, total, most = tardy + (mark.days_late > 0), total + mark.score, max(most, mark.points)
-        print(
-            f"{name:<16} {marks:>6} graded  {refused:>4} refused  {tardy:>4} late  mean {total / marks:.1f} of {most:g}"
-        )
+            counts["in"] += 1
+            counts["refused"] += mark.result.status != "graded"
+            counts["late"] += mark.days_late > 0
+            total, most = total + mark.score, max(most, mark.points)
+        told = f"{counts['in']:>6} handed in  {counts['refused']:>4} refused  {counts['late']:>4} late"
+        print(f"{name:<16} {told}  mean {total / counts['in']:.1f} of {most:g}")
     if not store.assignments():
         print("No results yet.  Next:  tito teach grade 01")
 
