@@ -6,11 +6,12 @@ What comes back is looked at field by field; a reply of another form is a lie, w
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import CodeType
 from typing import Any
 
 import numpy as np
 
-from tito.checks.bench import Answer, Expression, Question, Raised
+from tito.checks.bench import Answer, Expression, ProbeCall, Question, Raised
 from tito.checks.failure import Where
 from tito.checks.values import Plain
 from tito.teach.conversation import Conversation
@@ -84,4 +85,14 @@ def _written(question: Question) -> dict[str, Plain]:
     """The question as text and plain values."""
     if isinstance(question, Expression):
         return {"source": question.text, "probe": ""}
-    return {"source": question.source, "probe": question.function.__name__, "args": list(question.args)}
+    return {"source": _source(question), "probe": question.function.__name__, "args": list(question.args)}
+
+
+_sources: dict[CodeType, str] = {}  # a namespace is made anew for each submission, a check's code is compiled once
+
+
+def _source(probe: ProbeCall) -> str:
+    code = probe.function.__code__
+    if code not in _sources:
+        _sources[code] = probe.source
+    return _sources[code]

@@ -8,6 +8,8 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tito.course import Course, Milestone
@@ -15,13 +17,16 @@ from tito.errors import UserError
 
 if TYPE_CHECKING:
     from tito.teach.bundle import Bundle
+    from tito.teach.cluster import Cluster
     from tito.teach.folder import Folder
     from tito.teach.grading import Work
     from tito.teach.result import Key, Result
     from tito.teach.store import Store
+    from tito.teach.workers import Pool
 
 HELP = "grade an assignment; what is graded already is left alone"
 SHOWN = 4
+STEP = 100  # submissions between two lines where there is no bar
 NOT_ISOLATED = "NOT ISOLATED: these submissions ran with limits alone, and could read and change what you can."
 
 
@@ -33,6 +38,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--level", type=int, choices=(1, 2, 3), help="of isolation; the best that works if not given")
     parser.add_argument("--accept-not-isolated", action="store_true", help="with --level 3, which isolates nothing")
     parser.add_argument("--workers", type=int, metavar="N", default=os.cpu_count() or 1, help="how many at once")
+    parser.add_argument("--scheduler", metavar="tls://HOST:PORT", help="grade on a cluster; see cluster-keys")
+    parser.add_argument("--keys", metavar="DIR", type=Path, help="the folder client/ that cluster-keys made")
     parser.add_argument("--dry-run", action="store_true", help="say what would be graded")
     parser.add_argument("--yes", action="store_true", help="let changed marks of a regrade count without asking")
 
@@ -66,29 +73,48 @@ class Desk:
         self.counts: Counter[str] = Counter()
         self.refused: list[str] = []
         self.keys: list[Key] = []
-        self.times: dict[str, str] = {}
+        self.times: dict[str, datetime | None] = {}
         self.earned = 0.0
 
     def grade(self) -> None:
         """Run what has no result yet."""
-        from tqdm import tqdm  # type: ignore[import-untyped]
-
-        from tito.teach.workers import Pool
-
         works = self._works()
         first = next(works, None)
         if first is None or self.args.dry_run:
             self.counts["graded"] += (first is not None) + sum(1 for _ in works)
             return
-        with Pool(self.args.level, self.args.workers, self.folder.secret) as pool:
-            results = pool.grade_all(_with_first(first, works), self.bundle)
-            for result in tqdm(results, unit=" submissions", disable=not sys.stderr.isatty()):
+        with self._graders() as graders:
+            self._keep_all(graders.grade_all(_with_first(first, works), self.bundle))
+
+    def _graders(self) -> Pool | Cluster:
+        """This machine's workers, or a cluster's."""
+        if self.args.scheduler:
+            from tito.teach.cluster import Cluster
+
+            return Cluster(self.args.scheduler, self.args.keys, self.args.level or 1, self.folder.secret)
+        from tito.teach.workers import Pool
+
+        return Pool(self.args.level, self.args.workers, self.folder.secret)
+
+    def _keep_all(self, results: Iterator[Result]) -> None:
+        """Each as it comes, with a bar on a terminal, else with a line for every hundred."""
+        from tqdm import tqdm  # type: ignore[import-untyped]
+
+        from tito.teach import works
+
+        many = sum(1 for _ in works.students(self.folder, self.bundle.assignment, self.args.student))
+        with tqdm(total=many, unit=" submissions", disable=not sys.stderr.isatty()) as bar:
+            for result in results:
                 self._keep(result)
+                bar.update(self.counts.total() - bar.n)
+                if bar.disable and self.counts["graded"] % STEP == 0:
+                    print(f"{self.counts.total()} of {many}", flush=True)
 
     def tell(self, seconds: float) -> None:
         """What was done, in a few lines."""
         counts, verb = self.counts, "would be graded" if self.args.dry_run else "graded"
         parts = [f"{counts['graded']} {verb}", f"{counts['refused']} refused", f"{counts['known']} graded before"]
+        parts += [f"{counts['earlier']} of all are earlier attempts"] * (counts["earlier"] > 0)
         print(f"{self.bundle.assignment}: {', '.join(parts)}; {seconds:.1f} s.")
         if self.earned:
             points = sum(check.points for check in self.bundle.checks)
@@ -104,22 +130,33 @@ class Desk:
         regrading.settle(self.store, self.keys, self.args.yes, f"tito teach grade {self.args.assignment}")
 
     def _works(self) -> Iterator[Work]:
-        """What has to be run, one at a time; what is refused is kept as such."""
-        from tito.teach import intake, works
+        """What has to be run, one at a time, with earlier attempts where the best counts; what is refused is kept."""
+        from tito.teach import intake, policy, works
+        from tito.teach.sources import moment
 
-        for student in works.students(self.folder, self.bundle.assignment, self.args.student):
+        name = self.bundle.assignment
+        best = policy.load(self.folder, name).attempt == "best"
+        for handed in works.handed_in(self.folder, name, self.args.student, best):
+            self.counts["earlier"] += handed.earlier
             try:
-                work, submission = works.take(self.folder, student, self.bundle, self.mode)
+                work, submission = works.take(self.folder, handed.student, self.bundle, self.mode, handed.place)
             except intake.Refused as refused:
-                self._refuse(student, refused.reason)
+                self._refuse(handed.student, refused.reason)
                 continue
             key = self._key(work)
             self.keys.append(key)
-            if self.store.has(key):
-                self.counts["known"] += 1
-            else:
-                self.times[student] = submission.time
+            if not self._is_known(key, moment(submission.time)):
                 yield work
+
+    def _is_known(self, key: Key, when: datetime | None) -> bool:
+        """Whether there is a result; files that came in again at another time are noted as such."""
+        if not self.store.has(key):
+            self.times[key.digest] = when
+            return False
+        self.counts["known"] += 1
+        if not self.args.dry_run:
+            self.store.came_in(key, when)
+        return True
 
     def _refuse(self, student: str, reason: str) -> None:
         from tito.teach.grading import Work
@@ -138,9 +175,7 @@ class Desk:
         return key_of(work, self.bundle, LIMITS, self.folder.secret)
 
     def _keep(self, result: Result) -> None:
-        from tito.teach.sources import moment
-
-        self.store.add(result, moment(self.times.pop(result.key.student, "")))
+        self.store.add(result, self.times.pop(result.key.digest, None))
         self.counts[result.status] += 1
         self.earned += result.earned
         if result.status == "refused":

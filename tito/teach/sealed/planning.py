@@ -23,7 +23,7 @@ from tito.percent import Cell
 from tito.student import PlanCell
 from tito.studentfile import StudentFile
 
-MOST_NOTES = 50
+MOST = 50  # notes
 PACKAGE = "tinytorch/"
 
 
@@ -59,15 +59,15 @@ def plan(lessons: Mapping[str, Released], request: Mapping[str, Any]) -> dict[st
     try:
         package = _package(lessons, files, request["lesson"]) if request["own"] else {}
         if request["lesson"] not in lessons:  # a milestone: the package is all there is
-            return {"plan": _bytes({"lesson": "", "cells": [], "package": package}), "notes": [], "checks": {}}
+            return {"plan": as_bytes({"lesson": "", "cells": [], "package": package}), "notes": [], "checks": {}}
         lesson, file = lessons[request["lesson"]], _read(files, request["lesson"])
     except UnicodeDecodeError as error:
         return {"refused": f"a file of tinytorch is not UTF-8 at byte {error.start}"}
     except (UserError, FoldError) as error:
         return {"refused": error.message}
     cells, notes = student.definitions(lesson.cells, file)
-    text = {"lesson": lesson.id, "cells": [_as_dict(cell) for cell in cells], "package": package}
-    return {"plan": _bytes(text), "notes": [note[:500] for note in notes[:MOST_NOTES]], "checks": _checks(lesson, file)}
+    made = {"lesson": lesson.id, "cells": [_as_dict(cell) for cell in cells], "package": package}
+    return {"plan": as_bytes(made), "notes": [note[:500] for note in notes[:MOST]], "checks": _checks(lesson, file)}
 
 
 def install(package: Mapping[str, str], folder: Path) -> None:
@@ -142,10 +142,17 @@ def digest(source: str) -> str:
     return hashlib.sha256((cell.source if cell.error else ast.dump(cell.tree)).encode("utf-8", "replace")).hexdigest()
 
 
+def unwritten(lesson: Released) -> dict[str, np.ndarray]:
+    """The lesson's file as it is released."""
+    cells = [{"cell_type": each.kind, "id": each.id, "source": each.source, "metadata": {}} for each in lesson.cells]
+    return {f"{lesson.stem}.ipynb": as_bytes({"cells": cells, "nbformat": 4, "nbformat_minor": 5})}
+
+
 def _as_dict(cell: PlanCell) -> dict[str, Any]:
     error = cell.error and [cell.error.line, cell.error.text[:500], cell.error.message[:500]]
     return {**asdict(cell), "error": error}
 
 
-def _bytes(table: Any) -> np.ndarray:
+def as_bytes(table: Any) -> np.ndarray:
+    """JSON as an array, which a frame holds whatever its length."""
     return np.frombuffer(json.dumps(table).encode(), np.uint8)

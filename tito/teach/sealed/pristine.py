@@ -23,17 +23,22 @@ def _copied(module: ModuleType) -> ModuleType:
 
 NAMES: dict[str, Any] = {"__builtins__": dict(vars(builtins)), "np": _copied(np), "math": _copied(math)}
 
-_functions = [getattr(one, "_implementation", one) for one in vars(np).values()]
-_modules = {module: dict(vars(module)) for module in (np._core.numeric, np._core.fromnumeric, np.linalg)}
-_functions += [getattr(one, "_implementation", one) for names in _modules.values() for one in names.values()]
-_codes = {one: (one.__code__, one.__defaults__, one.__kwdefaults__) for one in _functions if type(one) is FunctionType}
+JUDGES = ("all", "allclose", "any", "array_equal", "array_equiv", "isclose", "isfinite", "isnan")
+_functions = [getattr(getattr(np, name), "_implementation", None) for name in JUDGES]
+_judges = [one for one in _functions if type(one) is FunctionType]
+_codes = [(one, one.__code__, one.__defaults__) for one in _judges]
+_names = [
+    (one.__globals__, {name: one.__globals__[name] for name in one.__code__.co_names if name in one.__globals__})
+    for one in _judges
+]
 
 
 def restore() -> None:
-    """Put NumPy's own functions back as they were."""
-    for module, names in _modules.items():
-        vars(module).update(names)
-    for function, (code, defaults, keywords) in _codes.items():
-        if function.__code__ is not code:
-            function.__code__ = code
-        function.__defaults__, function.__kwdefaults__ = defaults, keywords
+    """Put the functions by which NumPy compares back as they were, and the names that they use.
+
+    Not all of NumPy: that would touch, and so copy, most of the memory that children share.
+    """
+    for function, code, defaults in _codes:
+        function.__code__, function.__defaults__ = code, defaults
+    for scope, names in _names:
+        scope.update(names)

@@ -47,6 +47,7 @@ def _ready(settings: Settings) -> Callable[[int, int], int]:
     from tito.teach.sealed import child
 
     home = child.Home(settings["home"])
+    home.warm_up()
     ids = isolate.own_ids()
     gc.freeze()  # what is here now is shared by all children, so none need look through it
 
