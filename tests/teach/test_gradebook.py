@@ -21,6 +21,9 @@ from typing import Any
 
 import psycopg
 import pytest
+from nbformat.v4 import new_notebook
+from nbgrader.preprocessors import AssignLatePenalties
+from traitlets.config import Config
 
 import tito
 from tito import release
@@ -258,6 +261,27 @@ def test_a_penalty_is_not_sticky(folder: Folder) -> None:
                 submission = book.gradebook.find_submission(ASSIGNMENT, "ada")
                 assert submission.late_submission_penalty == pytest.approx(penalty)
                 assert submission.total_seconds_late == 25 * 3600
+
+
+@on_sqlite
+def test_plain_nbgrader_asks_for_the_same_penalty(folder: Folder) -> None:
+    late = "{policy = 'per day', percent = 10}"
+    rows = f"""[assignment."{ASSIGNMENT}"]\ndue = 2027-03-01T12:00:00Z\nlate = {late}\n"""
+    with Store(folder.results) as store:
+        store.add(made("ada"), NOON + timedelta(days=1, hours=1))
+        push(folder, store, Policy(due=NOON))
+    config = Config()
+    config.CourseDirectory.root = str(folder.root)
+    config.AssignLatePenalties.plugin_class = "tito.teach.late_plugin.LatePolicy"
+    about = {"notebook": ASSIGNMENT, "assignment": ASSIGNMENT, "student": "ada"}
+    with gradebook.opened(folder, ASSIGNMENT) as book:
+        resources = {"nbgrader": {**about, "db_url": str(book.gradebook.engine.url)}}
+    for text, penalty in ((rows, 1.4), (rows.replace("10}", "20}"), 2.8), ("", 0)):
+        folder.settings.write_text(text, encoding="utf-8")
+        AssignLatePenalties(config=config).preprocess(new_notebook(), resources)
+        with gradebook.opened(folder, ASSIGNMENT) as book:
+            found = book.gradebook.find_submission(ASSIGNMENT, "ada").late_submission_penalty
+            assert (found or 0) == pytest.approx(penalty)
 
 
 @on_sqlite
