@@ -201,7 +201,7 @@ def submit(folder: Folder, works: Iterator[Work] | Sequence[Work]) -> None:
 def tito(course: Course | None = None) -> list[str]:
     """The command `tito teach`, on another course if one is given."""
     if course is None:
-        return [sys.executable, "-m", "tito.cli", "teach"]
+        return [str(Path(sys.executable).with_name("tito")), "teach"]
     return [sys.executable, str(HERE.parent / "tests" / "fixtures" / "tito_on.py"), str(course.root), "teach"]
 
 
