@@ -23,7 +23,6 @@ import psycopg
 import pytest
 from nbformat.v4 import new_notebook
 from nbgrader.preprocessors import AssignLatePenalties
-from traitlets.config import Config
 
 import tito
 from tito import release
@@ -270,9 +269,7 @@ def test_plain_nbgrader_asks_for_the_same_penalty(folder: Folder) -> None:
     with Store(folder.results) as store:
         store.add(made("ada"), NOON + timedelta(days=1, hours=1))
         push(folder, store, Policy(due=NOON))
-    config = Config()
-    config.CourseDirectory.root = str(folder.root)
-    config.AssignLatePenalties.plugin_class = "tito.teach.late_plugin.LatePolicy"
+    config = nbgrader_api.open_course(folder).config  # as it is shipped
     about = {"notebook": ASSIGNMENT, "assignment": ASSIGNMENT, "student": "ada"}
     with gradebook.opened(folder, ASSIGNMENT) as book:
         resources = {"nbgrader": {**about, "db_url": str(book.gradebook.engine.url)}}

@@ -37,6 +37,9 @@ c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# What course.toml says of lateness; nbgrader's own plugin knows "none" and "zero" only.
+c.AssignLatePenalties.plugin_class = "tito.teach.late_plugin.LatePolicy"
+
 # For stock Execute: 10 s end a cell (an error does anyway), and that cell only.
 c.ExecutePreprocessor.timeout = 10
 c.ExecutePreprocessor.interrupt_on_timeout = True
