@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -43,13 +43,14 @@ FOREVER = "CREATE TRIGGER IF NOT EXISTS {0}_no_{1} BEFORE {1} ON {0} BEGIN SELEC
 
 # What counts for each submission: decided last; of two results of one key the one that is better for the student.
 COUNTING = """
-SELECT r.student, r.submission, r.rowid, MIN(a.submitted), MAX(a.submitted)
-FROM result r JOIN (SELECT digest, MAX(at) AS at FROM decision GROUP BY digest) d USING (digest)
+SELECT r.student, r.submission, r.rowid, MIN(a.submitted), MAX(a.submitted), d.first
+FROM result r JOIN (SELECT digest, MAX(at) AS at, MIN(at) AS first FROM decision GROUP BY digest) d USING (digest)
 LEFT JOIN attempt a USING (assignment, student, submission)
 WHERE r.assignment = ? GROUP BY r.rowid
 ORDER BY r.student, r.submission, d.at DESC, r.digest, r.earned DESC, r.content
 """
 SAME_FILES = "assignment = ? AND student = ? AND submission = ?"
+Row = tuple[str, str, int, str | None, str | None, int]  # of COUNTING
 BODY = "SELECT body FROM result WHERE digest = ? ORDER BY earned DESC, content"
 
 
@@ -119,6 +120,14 @@ class Store:
                 self._decide([result.key.digest])
         return new
 
+    def came_in(self, key: Key, submitted: datetime | None) -> None:
+        """Note that these files, which have a result, were handed in at this time too; None is no time."""
+        place = (key.assignment, key.student, key.submission)
+        seen = f"SELECT 1 FROM attempt WHERE {SAME_FILES} AND submitted = ?"
+        if submitted is not None and self._one(seen, *place, _utc(submitted)) is None:
+            with self._writing():
+                self._db.execute("INSERT OR IGNORE INTO attempt VALUES (?, ?, ?, ?)", (*place, _utc(submitted)))
+
     def has(self, key: Key) -> bool:
         """Whether there is a result of this key, so that nothing need run."""
         return self._one("SELECT 1 FROM result WHERE digest = ?", key.digest) is not None
@@ -136,8 +145,8 @@ class Store:
         """Each student's submissions with the result that counts, student by student: one student in memory."""
         rows = self._db.execute(COUNTING, (assignment,))
         for student, mine in groupby(rows, key=lambda row: row[0]):
-            firsts = [next(same) for _, same in groupby(mine, key=lambda row: row[1])]
-            yield student, sorted(map(self._attempt, firsts), key=_order)
+            found = sorted(_by_time(list(same)) for _, same in groupby(mine, key=lambda row: row[1]))
+            yield student, [self._attempt(row) for _, row in found]
 
     def latest(self, assignment: str) -> dict[str, Result]:
         """The result of each student's last submission."""
@@ -198,8 +207,7 @@ class Store:
         place = (key.assignment, key.student, key.submission)
         row = (key.digest, hashlib.sha256(body.encode()).hexdigest(), *place, result.earned, body)
         if submitted is not None:
-            when = submitted.astimezone(timezone.utc).isoformat(timespec="microseconds")
-            self._db.execute("INSERT OR IGNORE INTO attempt VALUES (?, ?, ?, ?)", (*place, when))
+            self._db.execute("INSERT OR IGNORE INTO attempt VALUES (?, ?, ?, ?)", (*place, _utc(submitted)))
         return bool(self._db.execute("INSERT OR IGNORE INTO result VALUES (?, ?, ?, ?, ?, ?, ?)", row).rowcount)
 
     def _decided(self, key: Key) -> bool:
@@ -218,10 +226,10 @@ class Store:
         row = self._one(query, key.assignment, key.student, key.submission)
         return Result.from_json(row[0]) if row else None
 
-    def _attempt(self, row: tuple[str, str, int, str | None, str | None]) -> Attempt:
+    def _attempt(self, row: Row) -> Attempt:
         body = self._one("SELECT body FROM result WHERE rowid = ?", row[2])
         assert body is not None  # nothing is ever deleted
-        first, last = (datetime.fromisoformat(when) if when else None for when in row[3:])
+        first, last = (datetime.fromisoformat(when) if when else None for when in row[3:5])
         return Attempt(Result.from_json(body[0]), first, last)
 
     def _one(self, query: str, *values: str | int) -> tuple[Any, ...] | None:
@@ -247,6 +255,13 @@ def difference(old: Result, new: Result) -> Change:
     return Change(new.key.student, old.earned, new.earned, tuple(row for row in checks if row[1] != row[2]))
 
 
-def _order(attempt: Attempt) -> tuple[datetime, str]:
-    """By the time of handing in, what has none first; then by what was handed in, which is the same everywhere."""
-    return attempt.last or datetime.min.replace(tzinfo=timezone.utc), attempt.result.key.submission
+def _by_time(same: Sequence[Row]) -> tuple[tuple[str, int], Row]:
+    """The row that counts of one submission's, behind what puts it in order: when it was handed in last.
+
+    What has no time comes first, and of several such the one that was graded first.
+    """
+    return (same[0][4] or "", min(row[5] for row in same)), same[0]
+
+
+def _utc(when: datetime) -> str:
+    return when.astimezone(timezone.utc).isoformat(timespec="microseconds")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tito.course import Course, Milestone
-from tito.errors import UserError
+from tito.errors import NOT_YET, UserError
 
 if TYPE_CHECKING:
     from tito.teach.bundle import Bundle
@@ -45,7 +45,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, course: Course) -> int:
-    """Grade, keep, show; changed marks count when that is confirmed."""
+    """Grade, keep, show; changed marks count when that is confirmed. Exit 1 when nothing was handed in."""
     from tito.teach import bundle, course_folder, variants
     from tito.teach.folder import Folder
     from tito.teach.store import Store
@@ -60,6 +60,9 @@ def run(args: argparse.Namespace, course: Course) -> int:
         desk = Desk(folder, store, made, mode, args)
         began = time.perf_counter()
         desk.grade()
+        if not desk.counts:
+            print(f"Nothing of {made.assignment} is in submitted/.  Next:  tito teach collect {args.assignment}")
+            return NOT_YET
         desk.tell(time.perf_counter() - began)
         desk.settle()
     return 0
@@ -124,10 +127,13 @@ class Desk:
             print(NOT_ISOLATED)
 
     def settle(self) -> None:
-        """Show the marks that a regrade would change, and let them count if that is confirmed."""
+        """Show the marks that a regrade would change, and let them count if that is confirmed; what comes next."""
         from tito.teach import regrading
 
-        regrading.settle(self.store, self.keys, self.args.yes, f"tito teach grade {self.args.assignment}")
+        name = self.args.assignment
+        settled = regrading.settle(self.store, self.keys, self.args.yes, f"tito teach grade {name}")
+        if settled and not self.args.dry_run:
+            print(f"Next:  tito teach feedback {name}, tito teach report {name}")
 
     def _works(self) -> Iterator[Work]:
         """What has to be run, one at a time, with earlier attempts where the best counts; what is refused is kept."""
