@@ -86,9 +86,25 @@ def _files(args: Namespace, folder: Folder, store: Store, name: str) -> int:
     exports.write(folder.out / f"{stem}.csv", rows)
     print(f"  out/{stem}.csv" + (f"   upload under {UPLOAD[args.to]}" if UPLOAD[args.to] else ""))
     if not args.anonymous:  # a page says whose it is
-        pages = exports.zipped(folder.out / f"{stem}-feedback.zip", exports.feedback(folder, name, args.to))
-        print(f"  out/{stem}-feedback.zip   {pages} pages")
+        _pages(args, folder, name, f"{stem}-feedback.zip")
+    if args.to == "moodle" and not any(line.participant for line in lines):
+        print("No Identifier is known, by which Moodle finds a row; its own zip of submissions has them:")
+        print(f"  tito teach collect {args.assignment} --zip FILE")
     return 0
+
+
+def _pages(args: Namespace, folder: Folder, name: str, file: str) -> None:
+    """Zip the feedback, under the LMS's names what came from there."""
+    from tito.teach import exports
+
+    found = list(exports.feedback(folder, name, args.to))
+    if found:
+        whose = "" if args.to == "csv" else f", for what came by {args.to.capitalize()}"
+        print(f"  out/{file}   {exports.zipped(folder.out / file, found)} pages{whose}")
+    elif any((folder.out / "feedback" / name).glob("*.html")):
+        print(f"  no feedback.zip: nothing came by {args.to.capitalize()}; all pages:  out/feedback/{name}/")
+    else:
+        print(f"  no feedback.zip: write the pages first:  tito teach feedback {args.assignment}")
 
 
 def _say(name: str, lines: list[Line], strangers: list[str]) -> None:

@@ -19,7 +19,7 @@ def run(args: Namespace, course: Course) -> int:
     """Write the pages, and say where they are."""
     from tqdm import tqdm  # type: ignore[import-untyped]
 
-    from tito.errors import UserError
+    from tito.errors import NOT_YET, UserError
     from tito.teach import course_folder, feedback, late, policy
     from tito.teach.folder import Folder
     from tito.teach.pages import count
@@ -31,10 +31,11 @@ def run(args: Namespace, course: Course) -> int:
         wanted = [mark for mark in marks if args.student in (None, mark.student)]
     if not wanted:
         whose = f" of {args.student}" if args.student else ""
-        raise UserError(f"{name} has no results{whose}; grade first: tito teach grade {args.assignment}")
+        raise UserError(f"{name} has no results{whose}; grade first: tito teach grade {args.assignment}", NOT_YET)
     for mark in tqdm(wanted, disable=None, unit=" pages"):
         feedback.write(folder, feedback.page(mark.result, course, feedback.counted(mark)), mark.student, name)
     print(f"{count(len(wanted), 'page')}:  feedback/STUDENT/{name}/{name}.html")
     print(f"  and to send:  out/feedback/{name}/STUDENT.html")
-    print(f"Next:  nbgrader release_feedback {name}")
+    print(f"Next:  tito teach export {args.assignment} --to canvas (or moodle, csv, gradebook)")
+    print(f"  or with an exchange:  nbgrader release_feedback {name}")
     return 0

@@ -20,7 +20,7 @@ def run(args: Namespace, course: Course) -> int:
     """Write the report, and say what it is about."""
     from tqdm import tqdm  # type: ignore[import-untyped]
 
-    from tito.errors import UserError
+    from tito.errors import NOT_YET, UserError
     from tito.teach import course_folder, jplag, pages, report, similarity
     from tito.teach.folder import Folder
     from tito.teach.store import Store
@@ -30,7 +30,7 @@ def run(args: Namespace, course: Course) -> int:
     with Store(folder.results) as store:
         results = store.latest(name)
     if not results:
-        raise UserError(f"{name} has no results; grade first: tito teach grade {args.assignment}")
+        raise UserError(f"{name} has no results; grade first: tito teach grade {args.assignment}", NOT_YET)
     students = [] if args.no_similarity else tqdm(results, disable=None, unit=" submissions")
     pairs, unread = similarity.compare(folder.submitted, item, name, students)
     page = report.page(results.values(), course, name, None if args.no_similarity else pairs, unread)
