@@ -418,7 +418,7 @@ def test_the_exchange_gets_the_release_and_feedback_for_who_handed_in_by_it(
         (place / "timestamp.txt").write_text("2027-03-01 10:00:00.000000 UTC", encoding="utf-8")
         if secret:
             (place / "submission_secret.txt").write_text("s3cret", encoding="utf-8")
-    said = room.api("release_feedback", "03_layers")
+    said = room.nbgrader("release_feedback", "03_layers")
     assert "send their feedback yourself: ada" in said
     (page,) = (exchange / "course" / "feedback").glob("*.html")
     assert page.read_text(encoding="utf-8") == "for bob"

@@ -46,6 +46,7 @@ HOSTILE = [
     "\\$&#92;href{javascript:alert(1)}{x}$",
     "&lt;img src=x&gt; <im\x00g src=x>",
     "```\n```\n<script>alert(1)</script>",
+    "```~",
     "~~~\n```\n~~~\n<iframe srcdoc='&lt;script>'>",
 ]
 HARMLESS = [

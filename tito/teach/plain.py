@@ -41,7 +41,7 @@ _TROUBLE = re.compile(
     | \][(\[:]                    # a link, a picture, the address of one
     | ^[ \t>*+\d.)-]*\#           # a heading, which would get an id
     | ^[ \t>*+=-]*[=-][ \t]*$     # the same, underlined
-    | (?:```|~~~)[ \t]*[^\s`~]    # the name of a language, which would get a class or be a drawing by program
+    | (?:```(?!`)|~~~(?!~))[ \t]*\S  # the name of a language, which would get a class or be a drawing by program
     | ^(?:[ ]*(?:[>*+-]|\d+[.)])){6} | ^[ \t]{24} | [][*_~`$]{12}   # nesting that breaks parsers
     """,
     re.VERBOSE | re.MULTILINE,
