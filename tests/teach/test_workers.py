@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ import pytest
 from tito.course import Course
 from tito.teach import bundle, course_folder
 from tito.teach.bundle import Bundle
+from tito.teach.conversation import Limits
 from tito.teach.folder import Folder
 from tito.teach.grading import Work
 from tito.teach.result import Result
@@ -109,6 +112,24 @@ def test_worker_killed_in_the_middle(made: Bundle, works: list[Work], temporary:
         os.kill(workers_of(os.getpid())[0].pid, signal.SIGKILL)
         assert sorted(first + texts(results)) == whole
     assert not list(temporary.iterdir())
+
+
+def test_a_child_ends_with_its_zygote(toys: Course, made: Bundle) -> None:
+    """As when the machine is short of memory and kills it: a submission that sleeps must not stay behind."""
+    notebook = overhead.notebook(toys.lesson("01"), 1)
+    cell = next(cell for cell in notebook["cells"] if cell["id"] == "exercise-Sub")
+    cell["source"] = ["import time\n", "time.sleep(100)\n"]
+    work = Work("ada", overhead.NAME, {f"{overhead.NAME}.ipynb": json.dumps(notebook).encode()})
+    with Worker(made, SECRET, 1, limits=Limits(check_seconds=2.0)) as worker:
+        zygote = next(one for one in below(os.getpid()) if any("zygote.py" in word for word in one.cmdline()))
+        grading = threading.Thread(target=worker.grade, args=(work,))
+        grading.start()
+        await_(lambda: zygote.children())
+        time.sleep(0.5)
+        children = zygote.children()
+        zygote.kill()
+        assert children and not psutil.wait_procs(children, timeout=10)[1]
+        grading.join()
 
 
 def test_command_killed_in_the_middle_grades_only_the_rest(toys: Course, works: list[Work], temporary: Path) -> None:

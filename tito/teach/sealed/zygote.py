@@ -52,6 +52,8 @@ def _ready(settings: Settings) -> Callable[[int, int], int]:
     gc.freeze()  # what is here now is shared by all children, so none need look through it
 
     def shut_in(talk: int) -> None:
+        system.prctl(system.PR_SET_PDEATHSIG, signal.SIGKILL)
+        system.prctl(system.PR_SET_PDEATHSIG, signal.SIGKILL)  # else it outlives a zygote that is killed
         isolate.seal([talk], ids) if settings["level"] == 1 else isolate.limit([talk])
 
     def start(talk: int, printed: int) -> int:
