@@ -202,10 +202,10 @@ def run_all(room: Classroom, stock: Classroom, names: list[str]) -> dict[str, st
     """Grade everything, two commands at once; what stock nbgrader said of each lesson."""
     with ThreadPoolExecutor(2) as pool:
         slow = {name: pool.submit(stock.run, "nbgrader", "autograde", name) for name in names}
-        quick = [pool.submit(room.nbgrader, "autograde", name) for name in names]
-        quick += [pool.submit(room.tito, "grade", name, "--workers", "1") for name in names]
+        quick = [pool.submit(room.run, "nbgrader", "autograde", name) for name in names]
+        quick += [pool.submit(room.run, "tito", "teach", "grade", name, "--workers", "1") for name in names]
         for future in quick:
-            future.result()
+            assert future.result().returncode == 0, future.result().stdout
         return {name: future.result().stdout for name, future in slow.items()}
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -16,31 +15,21 @@ ENDINGS = (".ipynb", ".py")
 PACKAGE = "tinytorch/"
 
 
-@dataclass(frozen=True)
-class Handed:
-    """One attempt of a student's, and where it lies; `earlier` when another one has replaced it since."""
-
-    student: str
-    place: Path
-    earlier: bool = False
-
-
-def handed_in(folder: Folder, assignment: str, pattern: str = "*", earlier: bool = False) -> Iterator[Handed]:
-    """What lies in submitted/, student by student; with `earlier`, before it what collecting kept of theirs."""
-    history = collected.read(folder, assignment) if earlier else {}
-    standing = set(students(folder, assignment, pattern))
-    for student in sorted(standing | {student for student in history if fnmatchcase(student, pattern)}):
-        for one in collected.attempts(history.get(student, ())):
-            if not one.place.startswith("submitted/"):
-                yield Handed(student, folder.root / one.place, earlier=True)
-        if student in standing:
-            yield Handed(student, folder.submitted / student / assignment)
-
-
 def students(folder: Folder, assignment: str, pattern: str = "*") -> Iterator[str]:
     """Who has handed it in, in order of names."""
     places = sorted(folder.submitted.glob(f"*/{assignment}")) if folder.submitted.is_dir() else []
     return (place.parent.name for place in places if fnmatchcase(place.parent.name, pattern))
+
+
+def places(folder: Folder, assignment: str, pattern: str = "*", earlier: bool = False) -> Iterator[tuple[str, Path]]:
+    """Student and folder of all that lies in submitted/; with `earlier`, of attempts kept besides."""
+    if not earlier:
+        yield from ((each, folder.submitted / each / assignment) for each in students(folder, assignment, pattern))
+        return
+    for student, history in sorted(collected.read(folder, assignment).items()):
+        for one in collected.attempts(history) if fnmatchcase(student, pattern) else ():
+            if not one.place.startswith("submitted/"):
+                yield student, folder.root / one.place
 
 
 def take(

@@ -30,7 +30,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--folder", metavar="DIR", type=Path, help="STUDENT/... or STUDENT_*.ipynb")
     source.add_argument("--zip", metavar="FILE", type=Path, help="all submissions, as Canvas or Moodle gives them")
     parser.add_argument("--lms", choices=("canvas", "moodle"), help="whose zip it is, else by the names in it")
-    parser.add_argument("--all-attempts", action="store_true", help="earlier attempts too, under .teach/attempts")
+    parser.add_argument("--all-attempts", action="store_true", help="earlier attempts too, as where the best counts")
     parser.add_argument("--dry-run", action="store_true", help="say what would be collected and write nothing")
 
 
@@ -72,10 +72,11 @@ def _source(
 def _collect(args: argparse.Namespace, folder: Folder, assignment: str, found: Found) -> Report:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
-    from tito.teach import collecting
+    from tito.teach import collecting, policy
 
+    all_attempts = args.all_attempts or policy.load(folder, assignment).attempt == "best"
     with tqdm(total=len(found.by_student()), disable=not sys.stderr.isatty(), leave=False) as bar:
-        return collecting.collect(folder, assignment, found, args.all_attempts, args.dry_run, bar.update)
+        return collecting.collect(folder, assignment, found, all_attempts, args.dry_run, bar.update)
 
 
 def _say(

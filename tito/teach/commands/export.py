@@ -77,6 +77,7 @@ def _files(args: Namespace, folder: Folder, store: Store, name: str) -> int:
     if args.to != "csv":
         lines = [line for line in lines if line.student.id in students]
     _say(name, lines, strangers)
+    _say_timeless(folder, name, lines)
     shown = exports.anonymous(lines, folder.secret) if args.anonymous else lines
     rows = exports.table(args.to, name, shown, args.column)
     stem = f"{name}-{args.to}" + "-anonymous" * args.anonymous
@@ -114,6 +115,18 @@ def _say(name: str, lines: list[Line], strangers: list[str]) -> None:
     if strangers:
         more = f" and {len(strangers) - SHOWN} more" if len(strangers) > SHOWN else ""
         print(f"  not in the roster: {', '.join(strangers[:SHOWN])}{more}")
+
+
+def _say_timeless(folder: Folder, name: str, lines: list[Line]) -> None:
+    """Whom the LMS calls late without saying when: nothing can be taken off."""
+    from tito.teach import collected
+
+    history = collected.read(folder, name)
+    known = {line.student.id: collected.standing(history.get(line.student.id, ())) for line in lines}
+    late = [id for id, one in known.items() if one and one.late and not one.when]
+    if late:
+        more = f" and {len(late) - SHOWN} more" if len(late) > SHOWN else ""
+        print(f"  late by Canvas, at no known time, so nothing was taken off: {', '.join(late[:SHOWN])}{more}")
 
 
 def _gradescope(args: Namespace, course: Course, folder: Folder, name: str) -> int:

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace, course: Course) -> int:
         desk = Desk(folder, store, made, mode, args)
         began = time.perf_counter()
         desk.grade()
-        if not desk.counts:
+        if not desk.counts.total():
             print(f"Nothing of {made.assignment} is in submitted/.  Next:  tito teach collect {args.assignment}")
             return NOT_YET
         desk.tell(time.perf_counter() - began)
@@ -77,11 +77,18 @@ class Desk:
         self.refused: list[str] = []
         self.keys: list[Key] = []
         self.times: dict[str, datetime | None] = {}
-        self.earned = 0.0
+        self.earned, self.earlier = 0.0, 0
 
     def grade(self) -> None:
-        """Run what has no result yet."""
-        works = self._works()
+        """Run what has no result yet, earlier attempts first where the best counts: so what has no time is in order."""
+        from tito.teach import policy
+
+        if policy.load(self.folder, self.bundle.assignment).attempt == "best":
+            self._grade(earlier=True)
+        self._grade()
+
+    def _grade(self, earlier: bool = False) -> None:
+        works = self._works(earlier)
         first = next(works, None)
         if first is None or self.args.dry_run:
             self.counts["graded"] += (first is not None) + sum(1 for _ in works)
@@ -117,7 +124,7 @@ class Desk:
         """What was done, in a few lines."""
         counts, verb = self.counts, "would be graded" if self.args.dry_run else "graded"
         parts = [f"{counts['graded']} {verb}", f"{counts['refused']} refused", f"{counts['known']} graded before"]
-        parts += [f"{counts['earlier']} of all are earlier attempts"] * (counts["earlier"] > 0)
+        parts += [f"{self.earlier} of these earlier attempts"] * (self.earlier > 0)
         print(f"{self.bundle.assignment}: {', '.join(parts)}; {seconds:.1f} s.")
         if self.earned:
             points = sum(check.points for check in self.bundle.checks)
@@ -135,19 +142,17 @@ class Desk:
         if settled and not self.args.dry_run:
             print(f"Next:  tito teach feedback {name}, tito teach report {name}")
 
-    def _works(self) -> Iterator[Work]:
-        """What has to be run, one at a time, with earlier attempts where the best counts; what is refused is kept."""
-        from tito.teach import intake, policy, works
+    def _works(self, earlier: bool = False) -> Iterator[Work]:
+        """What has to be run, one at a time; what is refused is kept as such."""
+        from tito.teach import intake, works
         from tito.teach.sources import moment
 
-        name = self.bundle.assignment
-        best = policy.load(self.folder, name).attempt == "best"
-        for handed in works.handed_in(self.folder, name, self.args.student, best):
-            self.counts["earlier"] += handed.earlier
+        for student, place in works.places(self.folder, self.bundle.assignment, self.args.student, earlier):
+            self.earlier += earlier
             try:
-                work, submission = works.take(self.folder, handed.student, self.bundle, self.mode, handed.place)
+                work, submission = works.take(self.folder, student, self.bundle, self.mode, place)
             except intake.Refused as refused:
-                self._refuse(handed.student, refused.reason)
+                self._refuse(student, refused.reason)
                 continue
             key = self._key(work)
             self.keys.append(key)
