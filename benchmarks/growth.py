@@ -7,8 +7,11 @@
 A step is forward, backward and Adam of a ReLU network in float32, on one thread. The loader goes through an epoch of
 shuffled batches, 64 rows of 16 numbers in a memory-mapped file, or of 784 beside PyTorch's DataLoader, both without
 workers. The export is `tito export` with all that it starts, of the course and of a course of small equal lessons. All
-times are those of the processor, which other work on the machine disturbs less. Begin at `main`; what is said of each
-plot is `told`, by the figures.
+times are those of the processor, which other work on the machine disturbs less.
+
+Why a line bends is measured too: a step's matrix products and its Adam by themselves, page faults, the sizes of the
+caches, and the same steps in a process whose C library keeps freed memory. Begin at `main`; what is said of each plot,
+by the figures, is in growth_plots.py.
 """
 
 from __future__ import annotations
@@ -20,13 +23,17 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
 import numpy as np
+from growth_plots import Series, drawn, told
 from loop import TITO, both, environment, facts, process, summary
+from run import KEPT_HEAP
 
-from tito.dev.figures import Chart
+from tito.spare import TOOLS
 
 HERE = Path(__file__).resolve().parent
 REFERENCE, RESULT, PLOTS = HERE.parent / "build" / "reference", HERE / "growth.json", HERE / "plots"
@@ -35,8 +42,6 @@ BLOCK, BLOCKS = 0.02, 9  # seconds at least, and how many
 CLASSES, ROWS, WIDTH = 10, 64, 64
 BATCH, FEATURES = 64, 16
 MILLION = 10**6
-
-Series = dict[str, dict[str, float]]  # size -> median and quartiles in seconds
 
 
 def main() -> None:
@@ -50,27 +55,46 @@ def main() -> None:
         return
     found = json.loads(RESULT.read_text(encoding="utf-8")) if RESULT.exists() else {}
     if not chosen.draw:
-        found |= {**facts(), **{name: in_a_process(name) for name in chosen.only}}
+        found |= {**facts(), "caches": caches(), **{name: measured(name) for name in chosen.only}}
     found["told"] = told(found)
     RESULT.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     for name, text in drawn(found).items():
         (PLOTS / f"{name}.svg").write_text(text, encoding="utf-8", newline="\n")
 
 
-def in_a_process(name: str) -> Any:
-    print(f"{name} ...", file=sys.stderr, flush=True)
+def caches() -> dict[str, int]:
+    """Bytes of the processor's caches for data, where Linux tells."""
+    folders = Path("/sys/devices/system/cpu/cpu0/cache").glob("index*")
+    told = [[(folder / name).read_text().strip() for name in ("type", "level", "size")] for folder in folders]
+    return {f"L{level}": 1024 * int(size.rstrip("K")) for kind, level, size in sorted(told) if kind != "Instruction"}
+
+
+def measured(name: str) -> Any:
+    """A measure's series; of steps also with freed memory kept."""
+    found = in_a_process(name)
+    if name in STEPS:
+        kept = in_a_process(name, KEPT_HEAP)
+        found |= {f"{label}, memory kept": series for label, series in kept.items()}
+    return found
+
+
+def in_a_process(name: str, heap: dict[str, str] | None = None) -> Any:
+    print(f"{name}{' with freed memory kept' * bool(heap)} ...", file=sys.stderr, flush=True)
     env = {**environment(), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONPATH": str(REFERENCE)}
+    env |= heap or {}
     done = subprocess.run([sys.executable, __file__, "--measure", name], env=env, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
 
 
 def timed(action: Callable[[], object], blocks: int = BLOCKS) -> dict[str, float]:
-    """Seconds a call, in blocks of so many calls that a block lasts long enough; the first calls warm up."""
+    """Seconds and page faults a call, in blocks of so many calls that a block lasts long enough; the first warm up."""
     began = time.perf_counter()
     action()
     action()
     calls = max(1, round(2 * BLOCK / (time.perf_counter() - began)))
-    return summary([seconds(action, calls) / calls for _ in range(blocks)])
+    faults = getrusage(RUSAGE_SELF).ru_minflt
+    found = summary([seconds(action, calls) / calls for _ in range(blocks)])
+    return {**found, "faults": (getrusage(RUSAGE_SELF).ru_minflt - faults) / (calls * blocks)}
 
 
 def seconds(action: Callable[[], object], calls: int = 1) -> float:
@@ -106,26 +130,50 @@ def trained(sizes: list[int], rows: int) -> tuple[Callable[[], None], Any]:
     return step, optimizer
 
 
+def products(sizes: list[int], rows: int) -> Callable[[], None]:
+    """The matrix products of such a step: a layer's, and two of its backward, of which the first layer needs one."""
+    rng = np.random.Generator(np.random.Philox(0))
+
+    def array(*shape: int) -> np.ndarray:
+        return rng.random(shape, dtype=np.float32)
+
+    layers = [(array(rows, n), array(n, m), array(rows, m)) for n, m in zip(sizes, sizes[1:])]
+
+    def multiply() -> None:
+        for x, weight, grad in layers:
+            x @ weight, x.T @ grad
+        for _, weight, grad in layers[1:]:
+            grad @ weight.T
+
+    return multiply
+
+
+def by(cases: Iterable[tuple[int, list[int], int]]) -> dict[str, Series]:
+    """The step, its Adam and its matrix products of each case: what counts as its size, the widths, the rows."""
+    found: dict[str, Series] = {"step": {}, "Adam": {}, "products": {}}
+    for size, sizes, rows in cases:
+        step, optimizer = trained(sizes, rows)
+        parts = {"step": step, "Adam": optimizer.step, "products": products(sizes, rows)}
+        for name, action in parts.items():
+            found[name][str(size)] = timed(action)
+    return found
+
+
 def by_width() -> dict[str, Series]:
-    return {"step": {str(w): timed(trained([w, w, w, CLASSES], ROWS)[0]) for w in powers(2, 12)}}
+    return by((w, [w, w, w, CLASSES], ROWS) for w in powers(2, 12))
 
 
 def by_batch() -> dict[str, Series]:
-    return {"step": {str(rows): timed(trained([256, 256, 256, CLASSES], rows)[0]) for rows in powers(0, 14)}}
+    return by((rows, [256, 256, 256, CLASSES], rows) for rows in powers(0, 14))
 
 
 def by_depth() -> dict[str, Series]:
-    return {"step": {str(n): timed(trained([WIDTH] * n + [CLASSES], 32)[0]) for n in powers(0, 10)}}
+    return by((n, [WIDTH] * n + [CLASSES], 32) for n in powers(0, 10))
 
 
 def by_parameters() -> dict[str, Series]:
     """One square layer and a batch of one row, so that the parameters are nearly all of it."""
-    found: dict[str, Series] = {"whole step": {}, "Adam's part": {}}
-    for width in powers(2, 13):
-        step, optimizer = trained([width, width], 1)
-        size = str(sum(weight.data.size for weight in optimizer.params))
-        found["whole step"][size], found["Adam's part"][size] = timed(step), timed(optimizer.step)
-    return found
+    return by((w * w + w, [w, w], 1) for w in powers(2, 13))
 
 
 # The loader
@@ -137,7 +185,8 @@ def by_samples() -> dict[str, Any]:
         sizes = [10**n for n in range(2, 8)]
         ours = {str(n): epochs(our_loader(*mapped(Path(folder), n))) for n in sizes}
         theirs = {str(n): epochs(their_loader(*mapped(Path(folder), n))) for n in sizes if n <= MILLION}
-    return {"TinyTorch": ours, "PyTorch": theirs, "64,000 x 784": beside_pytorch()}
+        alone = {str(n): timed(partial(taken, *mapped(Path(folder), n)), 3) for n in sizes}
+    return {"TinyTorch": ours, "PyTorch": theirs, "np.take alone": alone, "64,000 x 784": beside_pytorch()}
 
 
 def epochs(loader: Iterable[Any]) -> dict[str, float]:
@@ -202,12 +251,19 @@ def drained(loader: Iterable[Any]) -> None:
 def by_lessons() -> dict[str, Series]:
     """`tito export` of the last lesson, by the number of lessons."""
     with tempfile.TemporaryDirectory() as folder:
-        return {"the course": exports_of_course(Path(folder) / "ours"), "small": exports_of_small(Path(folder))}
+        found = {"the course": exports_of_course(Path(folder) / "ours"), "small": exports_of_small(Path(folder))}
+        return {**found, "starts": runs(lambda: sum(start() for start in starts(Path(folder) / "ours")))}
 
 
 def runs(export: Callable[[], float]) -> dict[str, float]:
     """Seconds of the processor, of tito and all that it starts."""
     return summary([both(export)[1] for _ in range(6)][1:])
+
+
+def starts(place: Path) -> list[Callable[[], float]]:
+    """The three processes of an export, which import what they need and end: tito, and the two that run checks."""
+    one = process(sys.executable, "-c", f"import {', '.join(TOOLS)}", cwd=place)
+    return [process(sys.executable, "-c", "import tito.commands.export", cwd=place), one, one]
 
 
 def exports_of_course(place: Path) -> Series:
@@ -271,6 +327,7 @@ def write_course(folder: Path, number: int) -> None:
     (folder / "course.toml").write_text("\n".join(entries), encoding="utf-8")
 
 
+STEPS = ("width", "batch", "depth", "parameters")
 MEASURES: dict[str, Callable[[], Any]] = {
     "width": by_width,
     "batch": by_batch,
@@ -279,154 +336,6 @@ MEASURES: dict[str, Callable[[], Any]] = {
     "samples": by_samples,
     "lessons": by_lessons,
 }
-
-# What the figures say
-
-
-def told(found: dict[str, Any]) -> dict[str, dict[str, str]]:
-    """Of each plot the title, where the line bends, and why."""
-    return {name: dict(zip(("title", "bends", "why"), SAID[name](found[name]))) for name in MEASURES if name in found}
-
-
-def ms(series: Series, size: int) -> float:
-    return 1e3 * series[str(size)]["median"]
-
-
-def doubled(series: Series) -> int:
-    """The first size at which it takes twice what the smallest takes."""
-    least = 2 * min(row["median"] for row in series.values())
-    return next((int(size) for size, row in series.items() if row["median"] > least), int(list(series)[-1]))
-
-
-def steepness(series: Series, first: int, last: int) -> float:
-    """The exponent by which time grows from one size to the other."""
-    return float(np.log(ms(series, last) / ms(series, first)) / np.log(last / first))
-
-
-def of_width(found: dict[str, Series]) -> tuple[str, str, str]:
-    step = found["step"]
-    bend, power = doubled(step), steepness(step, 1024, 4096)
-    return (
-        f"A layer narrower than {bend} costs no less: {ms(step, 4):.2f} ms a step",
-        f"at width {bend} the step takes twice what it takes at 4; from 1024 on time grows as width to the {power:.1f}",
-        "below, the time is that of Python and of NumPy's calls, as many for all widths; above, that of the "
-        "multiplications and of Adam, which both grow as the square",
-    )
-
-
-def of_batch(found: dict[str, Series]) -> tuple[str, str, str]:
-    step = found["step"]
-    bend, power = doubled(step), steepness(step, 1024, 16384)
-    return (
-        f"{bend} rows take only twice as long as one: {ms(step, bend):.1f} ms",
-        f"at {bend} rows the step takes twice what one row takes; from 1024 on time grows as rows to the {power:.1f}",
-        "below, the time is that of Adam and of Python's calls, the same for any rows; above, each row costs its "
-        "multiplications",
-    )
-
-
-def of_depth(found: dict[str, Series]) -> tuple[str, str, str]:
-    step = found["step"]
-    first, last = (1e3 * (ms(step, 2 * n) - ms(step, n)) / n for n in (8, 512))
-    return (
-        f"A layer costs {first:.0f} us among ten, {last:.0f} us among a thousand",
-        f"nowhere: time grows as depth to the {steepness(step, 16, 1024):.2f}",
-        "forward and backward go through a list of operations once, and Adam through a list of parameters; the little "
-        "more is that of weights, gradients and moments which no longer lie in the nearest cache",
-    )
-
-
-def of_parameters(found: dict[str, Series]) -> tuple[str, str, str]:
-    step, adam = found["whole step"], found["Adam's part"]
-    sizes = [int(size) for size in step]
-    least = min(sizes, key=lambda n: ms(adam, n) / n)
-    most = ms(adam, sizes[-1]) / sizes[-1] / (ms(adam, least) / least)
-    return (
-        f"From {doubled(step):,} parameters on they cost more than Python's calls",
-        f"at {doubled(step):,} the step takes twice the least; a parameter is cheapest for Adam at {least:,}, "
-        f"{1e6 * ms(adam, least) / least:.2f} ns, and takes {most:.1f} times that at {sizes[-1]:,}",
-        "below, Python's and NumPy's calls, the same for all sizes; then each parameter costs; when weights, gradients,"
-        " Adam's two moments and what it computes between leave the nearest cache, each of them is waited for",
-    )
-
-
-def of_samples(found: dict[str, Any]) -> tuple[str, str, str]:
-    ours = found["TinyTorch"]
-    shares = [1 / found["64,000 x 784"]["to PyTorch"][name]["median"] for name in ("TinyTorch", "np.take alone")]
-    each = {n: 1e6 * ms(ours, n) / n for n in (10**5, 10**7)}
-    return (
-        f"64,000 x 784 takes 1/{shares[0]:.1f} of PyTorch's time, np.take alone 1/{shares[1]:.1f}",
-        f"nowhere sharply: {each[10**5]:.0f} ns a sample at 100,000, {each[10**7]:.0f} ns at 10,000,000; "
-        f"up to {doubled(ours):,} the start of an epoch shows",
-        "a batch costs the same calls whatever the size; beyond the caches each row, read in shuffled order, is waited "
-        "for, and so is its place in the order while that is shuffled",
-    )
-
-
-def of_lessons(found: dict[str, Series]) -> tuple[str, str, str]:
-    small, course = found["small"], found["the course"]
-    each = (ms(small, 64) - ms(small, 8)) / 56
-    return (
-        f"Exporting costs {ms(small, 1):.0f} ms, and {each:.0f} ms more a small lesson",
-        f"at {doubled(small)} small lessons it takes twice what one takes; the course's eighth {ms(course, 8):.0f} ms",
-        "below, the start of three processes and of NumPy in two of them; above, an export builds the whole package "
-        "anew and runs the checks of every exported lesson on it",
-    )
-
-
-SAID: dict[str, Callable[[Any], tuple[str, str, str]]] = {
-    "width": of_width,
-    "batch": of_batch,
-    "depth": of_depth,
-    "parameters": of_parameters,
-    "samples": of_samples,
-    "lessons": of_lessons,
-}
-AXES = {
-    "width": ("width of three layers, 64 rows", "ms a step"),
-    "batch": ("rows of a batch, 256-256-256-10", "ms a step"),
-    "depth": ("layers of width 64, 32 rows", "ms a step"),
-    "parameters": ("parameters of one square layer, 1 row", "ms"),
-    "samples": ("samples of 16 numbers, memory-mapped", "ms an epoch in batches of 64"),
-    "lessons": ("lessons exported", "ms of processor to export the last"),
-}
-
-
-def drawn(found: dict[str, Any]) -> dict[str, str]:
-    """The plots as SVG, by name; the same figures give the same text."""
-    return {name: plot(said["title"], AXES[name], found[name]) for name, said in found["told"].items()}
-
-
-def plot(title: str, axes: tuple[str, str], parts: dict[str, Any]) -> str:
-    chart = Chart(title, *axes)
-    lines = [line for part in parts.items() for line in plotted(chart, *part)]
-    number_axes(chart)
-    for i, line in enumerate(sorted(lines, key=lambda line: -line.get_ydata()[-1])):
-        end, side = (line.get_xdata()[-1], line.get_ydata()[-1]), "top" if i else "bottom"
-        chart.axis.annotate(line.get_label(), end, (4, 0), textcoords="offset points", va=side)
-    return chart.svg()
-
-
-def number_axes(chart: Chart) -> None:
-    """10k and 10M across, plain numbers upwards; matplotlib's powers of ten would be black on dark ground."""
-    from matplotlib.ticker import EngFormatter, LogLocator
-
-    chart.axis.xaxis.set_major_formatter(EngFormatter(sep=""))
-    chart.axis.yaxis.set_major_formatter("{x:,.6g}")
-    for axis in (chart.axis.xaxis, chart.axis.yaxis):
-        axis.set_minor_formatter("")
-    low, high = chart.axis.get_ylim()
-    if high < 50 * low:
-        chart.axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-
-
-def plotted(chart: Chart, label: str, series: dict[str, Any]) -> list[Any]:
-    """The line of one series, if it is one: its keys are sizes."""
-    if not all(size.isdecimal() for size in series):
-        return []
-    return list(
-        chart.axis.loglog([int(size) for size in series], [ms(series, int(n)) for n in series], ".-", label=label)
-    )
 
 
 if __name__ == "__main__":

@@ -217,9 +217,9 @@ def targets(samples: Samples) -> dict[str, dict[str, float]]:
         "tito --help, over Python": over(0.060, samples, "tito --help", PYTHON),
     }
     for key in [name.split()[-1] for name in samples if name.startswith("tito test ")]:
-        own, package = f"checks of {key}", "checks of the package"
-        found[f"tito test {key}, over NumPy and checks"] = over(0.4, samples, f"tito test {key}", NUMPY, own)
-        found[f"tito export {key}, over checks"] = over(0.5, samples, f"tito export {key}", own, package)
+        test, export, without = f"tito test {key}", f"tito export {key}", (NUMPY, f"checks of {key}")
+        found[f"{test}, over NumPy and checks"] = over(0.4, samples, test, *without)
+        found[f"{export}, over NumPy and checks"] = over(0.5, samples, export, *without, "checks of the package")
     return {**found, "tito export --all, with all checks": over(6.0, samples, "tito export --all")}
 
 

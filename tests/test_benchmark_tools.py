@@ -175,16 +175,64 @@ def words(svg: str) -> list[str]:
 
 
 def test_the_plots_are_those_of_the_figures(tool: Any) -> None:
-    growth, found = tool("growth"), kept("growth.json")
-    assert found["told"] == growth.told(found) and set(found["told"]) == set(growth.MEASURES)
-    for name, text in growth.drawn(found).items():
+    growth, plots, found = tool("growth"), tool("growth_plots"), kept("growth.json")
+    assert found["told"] == plots.told(found) and set(found["told"]) == set(growth.MEASURES)
+    for name, text in plots.drawn(found).items():
         file = (BENCHMARKS / "plots" / f"{name}.svg").read_text(encoding="utf-8")
         assert words(text) == words(file), f"{name} is old; draw it anew: python benchmarks/growth.py --draw"
         assert "prefers-color-scheme: dark" in file and not re.search(r"(fill|stroke): ?#000000", file)
 
 
 def test_a_bend_is_where_the_time_has_doubled(tool: Any) -> None:
-    growth = tool("growth")
+    growth = tool("growth_plots")
     series = {str(size): {"median": time} for size, time in ((1, 2.0), (2, 2.0), (4, 3.0), (8, 5.0), (16, 10.0))}
     assert growth.doubled(series) == 8
     assert growth.steepness(series, 8, 16) == pytest.approx(1)
+
+
+# The pages
+
+
+def test_the_pages_say_what_the_results_say(tool: Any) -> None:
+    pages = tool("pages")
+    shown = set()
+    for page in pages.PAGES:
+        text = page.read_text(encoding="utf-8")
+        assert pages.made(text) == text, f"{page.name} is old; write it anew: python benchmarks/pages.py"
+        shown |= {block[2] for block in pages.BLOCK.finditer(text)}
+    assert shown == set(pages.BLOCKS)
+    file = (BENCHMARKS / "plots" / "steps.svg").read_text(encoding="utf-8")
+    assert words(pages.steps_plot()) == words(file), "steps.svg is old; draw it anew: python benchmarks/pages.py"
+
+
+def test_a_page_changes_with_the_results(tool: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages, old = tool("pages"), tool("pages").of
+    text = pages.PAGES[0].read_text(encoding="utf-8")
+
+    def slower(name: str) -> dict[str, Any]:
+        found: dict[str, Any] = old(name)
+        if name == "results":
+            found["threads"]["1"]["W1"]["ours"]["cpu_ratio"][0] = 77.0
+        return found
+
+    monkeypatch.setattr(pages, "of", slower)
+    assert "| TinyTorch | 77.00 |" in pages.made(text)
+
+
+def test_what_is_written_by_hand_holds_no_measured_number(tool: Any) -> None:
+    """Names of workloads and types are none, nor is what stands in code."""
+    pages = tool("pages")
+    by_hand = pages.BLOCK.sub("", pages.PAGES[1].read_text(encoding="utf-8"))
+    by_hand = re.sub(r"(?s)```.*?```|`[^`]*`|\bW\d\b|float64", "", by_hand)
+    assert not re.findall(r"\d", by_hand)
+
+
+def test_readme_is_a_screen() -> None:
+    assert len((BENCHMARKS.parent / "README.md").read_text(encoding="utf-8").splitlines()) <= 75
+
+
+def test_what_was_not_reached_has_its_reason(tool: Any) -> None:
+    aims, pages = tool("aims"), tool("pages")
+    assert not aims.unexplained(pages.of)
+    assert [aim.name for aim in aims.aims(pages.of) if aim.name == "W1, to NumPy by hand"]
+    assert aims.Aim("", 1.02, 1.0).met and not aims.Aim("", 1.03, 1.0).met

@@ -96,12 +96,3 @@ def test_kept_results_name_no_host_and_no_path() -> None:
     text = RESULTS.read_text(encoding="utf-8")
     assert str(ROOT) not in text and "/home" not in text and "/usr" not in text
     assert not platform.node() or f'"{platform.node()}"' not in text
-
-
-def test_readme_shows_the_kept_results(kept: dict[str, Any]) -> None:
-    """Where README has the marks, what stands between them is the table that table.py makes."""
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = run("table.py", "--markdown").stdout.strip()
-    assert shown.startswith("|")
-    begin, end = "<!-- benchmarks/table.py --markdown -->\n", "\n<!-- end -->"
-    assert begin not in readme or readme.partition(begin)[2].partition(end)[0].strip() == shown
