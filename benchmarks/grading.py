@@ -98,10 +98,10 @@ def memory(many: int = 10_000) -> Table:
 
 
 def load(many: int = 5_000) -> Table:
-    """Every 500 submissions."""
+    """Ten rows."""
     course = Course.find()
     lesson = course.lesson("03")
-    return command(course, lesson, mistaken(lesson, many), many, 500)
+    return command(course, lesson, mistaken(lesson, many), many, many // 10)
 
 
 def cluster(many: int = 300) -> Table:
@@ -293,22 +293,23 @@ def command(course: Course, lesson: Lesson, works: Iterator[Work], many: int, st
         size = folder.results.stat().st_size
     if process.wait():
         sys.exit(said[-2000:])
-    return {"submissions": many, "rows": rows, "store_bytes": size, "said": said.splitlines()[:2]}
+    return {
+        "submissions": many,
+        "rows": rows,
+        "store_bytes": size,
+        "said": [row for row in said.splitlines() if " graded, " in row],
+    }
 
 
 def watched(process: subprocess.Popen[bytes], folder: Folder, step: int) -> Iterator[Table]:
-    """A row whenever so many more results are kept, and one at the end of the last."""
+    """A row at the first result and whenever so many more are kept."""
     root, began, wanted = psutil.Process(process.pid), time.perf_counter(), 1
     while process.poll() is None:
         with suppress(psutil.Error, sqlite3.Error):
             done = kept(folder)
-            if done >= wanted:
-                yield {
-                    "done": done,
-                    "seconds": time.perf_counter() - began,
-                    **resident(root),
-                    "load": os.getloadavg()[0],
-                }
+            sizes = resident(root) if done >= wanted else {"zygotes": 0}
+            if sizes["zygotes"]:  # at the very end they may be gone already
+                yield {"done": done, "seconds": time.perf_counter() - began, **sizes, "load": os.getloadavg()[0]}
                 wanted = done // step * step + step
         time.sleep(0.05)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import sysconfig
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,7 +56,16 @@ def marks(toys: Course) -> dict[str, float]:
 def contained(folder: Folder, toys: Course, *words: str, namespaces: bool) -> subprocess.CompletedProcess[str]:
     """Run `tito teach` in there."""
     layout = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/proc/irq"]
-    layout += ["--ro-bind", "/dev/null", "/proc/interrupts", "--ro-bind", str(toys.root), "/tmp/toys", "--remount-ro", "/"]
+    layout += [
+        "--ro-bind",
+        "/dev/null",
+        "/proc/interrupts",
+        "--ro-bind",
+        str(toys.root),
+        "/tmp/toys",
+        "--remount-ro",
+        "/",
+    ]
     layout += ["--bind", str(folder.root), "/tmp/course", "--chdir", "/tmp/course"]
     user = ["--unshare-all", "--unshare-user", "--uid", UID, "--gid", UID, "--new-session", "--die-with-parent"]
     settings = ["--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "HOME", "/tmp"]
@@ -99,6 +109,20 @@ def test_without_user_namespaces_level_3_must_be_accepted(
     graded = contained(folder, toys, "grade", "01", "--level", "3", "--accept-not-isolated", namespaces=False)
     assert graded.returncode == 0 and "NOT ISOLATED" in graded.stdout, graded.stderr
     assert kept(folder) == {student: (earned, 3) for student, earned in marks.items()}
+
+
+@pytest.mark.parametrize("level", ["1", "2"])
+def test_installed_for_all_users_without_an_environment(level: str) -> None:
+    """NumPy then lies in the folder whose other packages no submission may see."""
+    base = Path(sys.base_prefix) / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    packages = ["--ro-bind", sysconfig.get_path("purelib"), str(base)]
+    python = [
+        f"{sys.base_prefix}/bin/python3",
+        "-c",
+        "import sys; from tito.cli import main; sys.exit(main(sys.argv[1:]))",
+    ]
+    told = run(["bwrap", "--dev-bind", "/", "/", *packages, *python, "teach", "doctor", "--level", level])
+    assert told.returncode == 0 and "holds" in told.stdout, told.stdout + told.stderr
 
 
 def test_what_the_containerfile_copies_is_there() -> None:

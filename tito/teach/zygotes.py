@@ -93,7 +93,8 @@ class SealedHome:
         """Paths outside of it that are needed: Python, NumPy, the system's libraries."""
         base = Path(sys.base_prefix).resolve()
         python = [] if base == Path("/usr") else [str(base / "lib"), str(base / "bin")]
-        return [*filter(os.path.lexists, SYSTEM), *python, *map(str, self.numpy), str(self.folder)]
+        numpy = [str(path) for path in self.numpy if str(path) not in self.uncovered]
+        return [*filter(os.path.lexists, SYSTEM), *python, *numpy, str(self.folder)]
 
     @property
     def covered(self) -> list[str]:
@@ -101,6 +102,11 @@ class SealedHome:
         folders = {Path(sysconfig.get_path("stdlib")).resolve(), *Path("/usr/lib").glob("python3*")}
         folders |= set(Path("/usr/local/lib").glob("python3*"))
         return sorted(str(folder / name) for folder in folders for name in COVERED if (folder / name).is_dir())
+
+    @property
+    def uncovered(self) -> list[str]:
+        """NumPy, where it lies in one of these: installed for all, not in a virtual environment."""
+        return [str(path) for path in self.numpy if any(path.is_relative_to(folder) for folder in self.covered)]
 
     def close(self) -> None:
         """Remove it."""
@@ -122,7 +128,8 @@ class Zygote:
         self.home = home
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.link, self.log = ours, home.folder / "log"
-        place = {"root": str(home.root), "visible": home.visible, "covered": home.covered, "uid": FIRST_UID + slot}
+        seen = {"visible": home.visible, "covered": home.covered, "uncovered": home.uncovered}
+        place = {"root": str(home.root), **seen, "uid": FIRST_UID + slot}
         settings = {"home": str(home.folder), "level": level, "path": home.path, "place": place}
         command = [*_python(), f"{home.script}/zygote.py", json.dumps(settings)]
         with theirs, self.log.open("wb") as log:
@@ -199,7 +206,11 @@ class Wrapped:
         for path in self.home.visible:
             command += ["--symlink", os.readlink(path), path] if os.path.islink(path) else ["--ro-bind", path, path]
         for path in self.home.covered:
-            command += ["--tmpfs", path, "--remount-ro", path]
+            command += ["--tmpfs", path]
+        for path in self.home.uncovered:
+            command += ["--ro-bind", path, path]
+        for path in self.home.covered:
+            command += ["--remount-ro", path]
         scratch = ["--size", str(64 * 2**20), "--tmpfs", SCRATCH]
         return [*command, *scratch, "--remount-ro", "/", "--chdir", SCRATCH, "--"]
 

@@ -27,11 +27,12 @@ CAPABILITIES = 64
 
 @dataclass(frozen=True)
 class Place:
-    """What a zygote may see, and as whom. `covered` are folders in it that are shown empty."""
+    """What a zygote may see, and as whom. `covered` are folders in it that are shown empty, but for `uncovered`."""
 
     root: str  # an empty folder
     visible: Sequence[str]
     covered: Sequence[str]
+    uncovered: Sequence[str]
     uid: int
 
 
@@ -96,9 +97,13 @@ def _build(place: Place) -> None:
     for path in DEVICES:
         _touch(place.root + path)
         system.mount(path, place.root + path, flags=system.BIND)
-    for path in place.covered:
-        if os.path.isdir(place.root + path):
-            system.mount("tmpfs", place.root + path, "tmpfs", 1 | system.NO_SUID | system.NO_DEV, "size=4k,mode=755")
+    covers = [place.root + path for path in place.covered if os.path.isdir(place.root + path)]
+    for cover in covers:
+        system.mount("tmpfs", cover, "tmpfs", system.NO_SUID | system.NO_DEV, "size=4k,mode=755")
+    for path in place.uncovered:
+        _show(path, place.root + path)
+    for cover in covers:
+        _make_read_only(cover, 0)
 
 
 def _show(path: str, target: str) -> None:
