@@ -17,7 +17,7 @@ from tito.course import Course, Lesson
 from tito.errors import NOT_YET, UserError
 from tito.granted import GIVEN
 from tito.percent import Cell
-from tito.teach import policy, roster, variants
+from tito.teach import policy, roster
 from tito.teach.folder import Folder
 from tito.workspace import write_text
 
@@ -37,7 +37,7 @@ class Unlocked:
 def unlock(folder: Folder, course: Course, gradebook: Gradebook, lesson: Lesson, now: bool) -> Unlocked:
     """Write out/unlock_NN: the file and the list of students. Raises UserError before the due date unless `now`."""
     moment = datetime.now(timezone.utc)
-    rules = replace(policy.load(folder, lesson.stem), due=_due(folder, lesson))
+    rules = policy.load(folder, lesson.stem)
     if not now and (rules.due is None or rules.due > moment):
         when = f"is due at {rules.due}" if rules.due else "has no due date in course.toml"
         raise UserError(
@@ -66,12 +66,6 @@ def given_text(lesson: Lesson, date: str) -> str:
 def _bare(cell: Cell) -> Cell:
     lines = [line for line in cell.source.split("\n") if line.strip() not in ("### BEGIN SOLUTION", "### END SOLUTION")]
     return replace(cell, source="\n".join(lines))
-
-
-def _due(folder: Folder, lesson: Lesson) -> datetime | None:
-    """The due date of the variant that was released."""
-    date = variants.entry(folder, lesson.stem).get("due")
-    return policy.moment(date, None, f"{folder.settings}: due") if date else None
 
 
 def _failed(gradebook: Gradebook, lesson: Lesson, students: Iterable[str]) -> dict[str, str]:
