@@ -25,8 +25,9 @@ from tito.teach.nbgrader_api import open_course
 
 LONG = bool(os.environ.get("TITO_LONG"))
 COURSE = Course.find()
-NAMES = [lesson.stem for lesson in COURSE.lessons] if LONG else ["01_tensor", "03_layers"]
 BY_HAND = "02_activations"  # its questions for reflection are graded by hand
+ALL = [lesson.stem for lesson in COURSE.lessons if lesson.stem != BY_HAND]
+NAMES = ALL if LONG else ["01_tensor", "03_layers"]
 SETTINGS = f'[assignment."{BY_HAND}"]\nquestion_points = 3\n'
 
 Classroom = Any  # tests/teach/conftest.py
@@ -40,7 +41,7 @@ def room(make_classroom: Callable[..., Classroom]) -> Classroom:
     room.folder.settings.write_text(SETTINGS, encoding="utf-8")
     room.nbgrader("generate_assignment", "01_tensor")
     api = open_course(room.folder)
-    for name in (*NAMES[1:], *([] if LONG else [BY_HAND]), "m1"):
+    for name in (*NAMES[1:], BY_HAND, "m1"):
         releasing.release(room.folder, COURSE, api, course_folder.item(COURSE, name), variants.load(room.folder))
     return room
 

@@ -169,7 +169,8 @@ class Visit:
         self.asked: list[str] = []
         self.page.route(lambda url: not url.startswith(server), self.note)
         self.page.goto(f"{server}/formgrader/gradebook?token=t")
-        self.page.goto(f"{server}/formgrader/submissions/{submission(room, student)}/")
+        shown = self.page.goto(f"{server}/formgrader/submissions/{submission(room, student)}/")
+        assert shown is not None and shown.ok  # a page of errors would be quiet, too
         for link in self.page.get_by_text("mark me").all():
             link.click(timeout=2000)
         self.page.wait_for_timeout(300)
