@@ -67,7 +67,17 @@ def contained(folder: Folder, toys: Course, *words: str, namespaces: bool) -> su
         "/",
     ]
     layout += ["--bind", str(folder.root), "/tmp/course", "--chdir", "/tmp/course"]
-    user = ["--unshare-all", "--unshare-user", "--uid", UID, "--gid", UID, "--new-session", "--die-with-parent"]
+    user = [
+        "--unshare-all",
+        "--unshare-user",
+        "--uid",
+        UID,
+        "--gid",
+        UID,
+        "--new-session",
+        "--die-with-parent",
+        "--as-pid-1",
+    ]
     settings = ["--clearenv", "--setenv", "PATH", "/usr/bin:/bin", "--setenv", "HOME", "/tmp"]
     limits = [] if namespaces else ["--disable-userns"]
     command = [sys.executable, str(TITO_ON), "/tmp/toys", "teach", *words]

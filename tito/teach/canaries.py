@@ -66,12 +66,14 @@ def see_other_processes(grader: int) -> str:
 
     seen = [name for name in os.listdir("/proc") if name.isdigit() and int(name) != os.getpid()]
     try:
-        os.kill(grader, 0)
+        if grader != os.getpid():  # in a container it may be 1, which here is this process itself
+            os.kill(grader, 0)
+            return f"saw process {grader}"
     except ProcessLookupError:
-        return f"saw processes {' '.join(seen)}" if seen else ""
-    except PermissionError:
         pass
-    return f"saw process {grader}"
+    except PermissionError:
+        return f"saw process {grader}"
+    return f"saw processes {' '.join(seen)}" if seen else ""
 
 
 def read_the_environment(name: str) -> str:
