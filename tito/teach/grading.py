@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -71,8 +71,13 @@ def submission_hash(files: Mapping[str, bytes]) -> str:
 def key_of(work: Work, bundle: Bundle, limits: Limits, secret: bytes) -> Key:
     """What the result depends on; two results of one key are the same."""
     about = work.student, work.assignment, submission_hash(work.files), bundle.hash, work.mode
-    numbers = {name: float(most) for name, most in asdict(limits).items()}
-    return Key(*about, numbers, hashlib.sha256(secret).hexdigest()[:16], platform.python_version(), np.__version__)
+    return Key(*about, _numbers(limits), hashlib.sha256(secret).hexdigest()[:16], platform.python_version(), np.__version__)
+
+
+@lru_cache
+def _numbers(limits: Limits) -> Mapping[str, float]:
+    """The limits by name: one table for all keys of a class, of which there may be many."""
+    return {name: float(most) for name, most in asdict(limits).items()}
 
 
 class Grading:
