@@ -71,7 +71,9 @@ def submission_hash(files: Mapping[str, bytes]) -> str:
 def key_of(work: Work, bundle: Bundle, limits: Limits, secret: bytes) -> Key:
     """What the result depends on; two results of one key are the same."""
     about = work.student, work.assignment, submission_hash(work.files), bundle.hash, work.mode
-    return Key(*about, _numbers(limits), hashlib.sha256(secret).hexdigest()[:16], platform.python_version(), np.__version__)
+    return Key(
+        *about, _numbers(limits), hashlib.sha256(secret).hexdigest()[:16], platform.python_version(), np.__version__
+    )
 
 
 @lru_cache
