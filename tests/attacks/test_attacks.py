@@ -36,7 +36,7 @@ HERE = Path(__file__).parent
 LESSON = Lesson("01", "toy", "Toy", 10, (), HERE / "lesson")
 COURSE = Course(HERE, "Toy", (LESSON,), ())
 BUNDLE = bundle.make(COURSE, LESSON)
-LIMITS = Limits(check_seconds=0.6, submission_seconds=4.0)
+LIMITS = Limits(check_seconds=0.8, submission_seconds=4.0)
 SLOT = 100 + os.getpid() % 900  # another grader on this machine has other users
 SLACK = 4.0  # seconds: a busy machine, and the time to end things
 TOKEN = "TOKEN-5d1f"  # in whatever no submission may read

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -67,13 +67,11 @@ def test_files_are_kept_from_it_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     root = ("zygote.py", 'isolate.enter(isolate.Place(**settings["place"]))\n')
     with without(monkeypatch, *landlock):
         assert isolation.holds(1, isolation.prove(1, [canaries.read_a_file, canaries.write_a_file]))
-    with (
-        without(monkeypatch, *landlock),
-        without(monkeypatch, *root),
-        without(monkeypatch, "isolate.py", "    _fresh_folders()\n"),
-    ):
-        with without(monkeypatch, "isolate.py", "os.chdir(SCRATCH)\n"):
-            assert isolation.prove(1, [canaries.read_a_file])[canaries.read_a_file]
+    scratch = [("isolate.py", "    _fresh_folders()\n"), ("isolate.py", "os.chdir(SCRATCH)\n")]
+    with ExitStack() as open_doors:
+        for module, line in (landlock, root, *scratch):
+            open_doors.enter_context(without(monkeypatch, module, line))
+        assert isolation.prove(1, [canaries.read_a_file])[canaries.read_a_file]
 
 
 def test_as_an_ordinary_user() -> None:

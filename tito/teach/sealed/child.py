@@ -8,22 +8,19 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from tito import runner
 from tito.checks.bench import Answer, Expression, Local, ProbeCall, Question, Raised
-from tito.checks.locate import Focus
 from tito.teach import frames
 from tito.teach.sealed import planning, pristine, tokens
+from tito.teach.sealed.definitions import Definitions
 
-TEXT = 1000  # characters
 ROUNDS = 10  # after so many Python knows what a piece of code does mostly
 
 Request = dict[str, Any]
@@ -141,60 +138,6 @@ class Bench(Local):
         return lambda: eval(code, {**self.namespace, **pristine.NAMES, **question.names})
 
 
-class Definitions(runner.LessonRun):
-    """The cells of a plan in a namespace of their own, as `tito test` runs them, each with a time limit."""
-
-    def __init__(self, lesson: str, cells: list[dict[str, Any]], seconds: float) -> None:
-        self.faults: list[runner.Event] = []
-        self.seconds = seconds
-        about = {"id": lesson, "cells": cells, "module": "", "observed": ""}
-        super().__init__(about, self, keep_going=True)  # type: ignore[arg-type]
-
-    def send(self, event: runner.Event) -> None:
-        """What LessonRun tells of a cell that is no exercise's."""
-        if event["event"] == "result":
-            self.faults.append(event)
-
-    def define(self) -> Reply:
-        """Run all; exercises that are broken by name, and faults of other cells."""
-        runner._register_lines(self.cells)
-        for cell in self.cells:
-            self._define(cell)
-        told = _short({"broken": self.broken, "faults": self.faults[:20]})
-        return dict(told)
-
-    def unwritten(self, error: BaseException) -> str:
-        """The exercise whose cell raised this NotImplementedError, "" when it was no exercise's."""
-        cell = self._cell_at(runner._raised_at(runner._origin(error)))
-        return str(cell["name"]) if cell and cell["role"] == "exercise" else ""
-
-    def focus(self, exercise: str) -> Focus | None:
-        """The lines of the exercise's cell."""
-        found = (cell for cell in self.cells if cell["role"] in ("exercise", "twin") and cell["name"] == exercise)
-        for cell in found:
-            return Focus(cell["file"], cell["line"], cell["line"] + len(cell["source"].split("\n")) - 1)
-        return None
-
-    def _attempt(self, cell: runner.Cell, owner: runner.Cell, action: Callable[[], None]) -> BaseException | None:
-        with _time_limit(self.seconds):
-            return super()._attempt(cell, owner, action)
-
-
-@contextmanager
-def _time_limit(seconds: float) -> Iterator[None]:
-    """Raise TimeoutError in what takes too long. Code that defeats this is ended by the trusted side."""
-
-    def ring(number: int, frame: FrameType | None) -> None:
-        raise TimeoutError(f"the cell ran longer than {seconds:g} s")
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-
-
 def _told(answer: Answer) -> Reply:
     if answer.raised:
         return {"raised": _as_plain(answer.raised)}
@@ -206,15 +149,6 @@ def _told(answer: Answer) -> Reply:
 def _as_plain(raised: Raised) -> Reply:
     places = {"where": _place(raised.where), "inside": _place(raised.inside)}
     return {"text": raised.text, "bases": list(raised.bases)[:20], **places}
-
-
-def _short(told: Any) -> Any:
-    """The same with every text cut, so that it fits into a frame."""
-    if isinstance(told, dict):
-        return {name: _short(each) for name, each in told.items()}
-    if isinstance(told, (list, tuple)):
-        return [_short(each) for each in told]
-    return told[:TEXT] if isinstance(told, str) else told
 
 
 def _place(where: Any) -> list[Any] | None:
