@@ -42,7 +42,7 @@ oracle: .venv/oracle
 teach-test: .venv/instructor
 	mkdir -p build
 	command -v bwrap chromium chromedriver /usr/lib/postgresql/*/bin/initdb > build/debian.log || $(DEBIAN) > build/debian.log
-	TITO_MADE=20 $(BIN)/pytest -n 2 tests/teach tests/attacks
+	TITO_MADE=20 $(BIN)/pytest -n 2 --dist loadfile tests/teach tests/attacks
 
 test-all: .venv/developer
 	TITO_LONG=1 TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests
