@@ -192,6 +192,12 @@ def test_a_frame_says_its_number_and_length() -> None:
         frames.read_head(frames.FRAME_HEAD.pack(1, b"l", frames.SIZE + 1))
 
 
+@pytest.mark.parametrize("dtype", frames.DTYPES, ids=str)
+def test_an_array_has_numpys_own_dtype_object(dtype: np.dtype) -> None:
+    """Lessons compare dtypes by `is` where it has to be quick; an equal but other object takes the slow way."""
+    assert decode(encode(np.ones(3, dtype))).dtype is np.dtype(dtype.name)
+
+
 def test_infinities_and_the_sign_of_zero() -> None:
     assert math.copysign(1, decode(encode(-0.0))) == -1
     assert decode(encode([math.inf, -math.inf])) == [math.inf, -math.inf]

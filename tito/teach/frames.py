@@ -212,6 +212,7 @@ def _decoded(content: bytes, scalar: bool) -> Plain:
         raise FrameError(f"an array of shape {shape} and dtype {dtype} in {len(raw):,} bytes")
     if code == 0 and raw.translate(None, b"\x00\x01"):
         raise FrameError("an array of truth values that are neither 0 nor 1")
-    array = np.frombuffer(raw, dtype).astype(DTYPES[code], copy=False).reshape(shape)
+    flat = np.frombuffer(raw, dtype)  # NumPy's own dtype object then: lessons compare dtypes by `is`
+    array = (flat.view(DTYPES[code]) if dtype.isnative else flat.astype(DTYPES[code])).reshape(shape)
     array.setflags(write=False)
     return array[()] if scalar else array
