@@ -22,15 +22,17 @@ import pytest
 
 from tito.course import Course
 from tito.errors import UserError
-from tito.teach import bundle, cluster, cluster_keys, cluster_worker
+from tito.teach import bundle, cluster, cluster_keys, cluster_worker, course_folder
 from tito.teach.bundle import Bundle
 from tito.teach.cluster import Cluster
+from tito.teach.folder import Folder
 from tito.teach.grading import Work
 from tito.teach.result import Result
 from tito.teach.workers import Pool
 
 SECRET = bytes(range(32))
 SECONDS = 60.0
+TITO_ON = Path(__file__).parents[1] / "fixtures" / "tito_on.py"
 SLOW = "        import time\n        time.sleep(0.1)\n        return 2 * self.value"
 
 
@@ -175,6 +177,22 @@ def test_scheduler_restarted_in_the_middle(
     nodes.restart_scheduler()
     assert sorted(first + texts(results)) == here["slow"]
     nodes.await_workers(4)
+
+
+def test_the_command_grades_on_the_cluster(nodes: Nodes, toys: Course, works: list[Work], tmp_path: Path) -> None:
+    folder = Folder(tmp_path / "course")
+    course_folder.make(folder, toys, "toys")
+    (folder.private / "secret").write_bytes(SECRET)
+    for work in works[:6]:
+        place = folder.submitted / work.student / work.assignment
+        place.mkdir(parents=True)
+        (place / "01_toy.ipynb").write_bytes(work.files["01_toy.ipynb"])
+    words = [sys.executable, str(TITO_ON), str(toys.root), "teach", "grade", "01"]
+    there = [*words, "--scheduler", nodes.address, "--keys", str(nodes.keys / "client")]
+    done = subprocess.run(there, cwd=folder.root, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0 and "6 graded, 0 refused" in done.stdout, done.stdout + done.stderr
+    here = subprocess.run(words, cwd=folder.root, capture_output=True, encoding="utf-8", check=False)
+    assert "0 graded, 0 refused, 6 graded before" in here.stdout
 
 
 def test_only_bytes_cross_and_no_secret(
