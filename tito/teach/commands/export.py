@@ -85,11 +85,11 @@ def _files(args: Namespace, folder: Folder, store: Store, name: str) -> int:
         print(f"A dry run: nothing is written, but would be: out/{stem}.csv")
         return 0
     exports.write(folder.out / f"{stem}.csv", rows)
-    print(f"  out/{stem}.csv" + (f"   upload under {UPLOAD[args.to]}" if UPLOAD[args.to] else ""))
+    print(f"  out/{stem}.csv" + (f"\n    upload under {UPLOAD[args.to]}" if UPLOAD[args.to] else ""))
     if not args.anonymous:  # a page says whose it is
         _pages(args, folder, name, f"{stem}-feedback.zip")
     if args.to == "moodle" and not any(line.participant for line in lines):
-        print("No Identifier is known, by which Moodle finds a row; its own zip of submissions has them:")
+        print("No Identifier is known, by which Moodle finds rows; its own zip has them:")
         print(f"  tito teach collect {args.assignment} --zip FILE")
     return 0
 
@@ -103,9 +103,9 @@ def _pages(args: Namespace, folder: Folder, name: str, file: str) -> None:
         whose = "" if args.to == "csv" else f", for what came by {args.to.capitalize()}"
         print(f"  out/{file}   {exports.zipped(folder.out / file, found)} pages{whose}")
     elif any((folder.out / "feedback" / name).glob("*.html")):
-        print(f"  no feedback.zip: nothing came by {args.to.capitalize()}; all pages:  out/feedback/{name}/")
+        print(f"  no feedback zip: nothing came by {args.to.capitalize()}; see out/feedback/{name}/")
     else:
-        print(f"  no feedback.zip: write the pages first:  tito teach feedback {args.assignment}")
+        print(f"  no feedback zip; write the pages first:  tito teach feedback {args.assignment}")
 
 
 def _say(name: str, lines: list[Line], strangers: list[str]) -> None:
@@ -126,7 +126,7 @@ def _say_timeless(folder: Folder, name: str, lines: list[Line]) -> None:
     late = [id for id, one in known.items() if one and one.late and not one.when]
     if late:
         more = f" and {len(late) - SHOWN} more" if len(late) > SHOWN else ""
-        print(f"  late by Canvas, at no known time, so nothing was taken off: {', '.join(late[:SHOWN])}{more}")
+        print(f"  late by Canvas, without a time; nothing was taken off: {', '.join(late[:SHOWN])}{more}")
 
 
 def _gradescope(args: Namespace, course: Course, folder: Folder, name: str) -> int:
@@ -138,5 +138,6 @@ def _gradescope(args: Namespace, course: Course, folder: Folder, name: str) -> i
         return 0
     gradescope.pack(path, course, folder, name)
     print(f"Wrote {path.relative_to(folder.root)}, {path.stat().st_size // 1024} KB")
-    print("Upload it there under Configure Autograder. It holds hidden checks: show it to no student.")
+    print("Upload it there under Configure Autograder.")
+    print("It holds hidden checks: show it to no student.")
     return 0

@@ -124,8 +124,9 @@ class Desk:
         """What was done, in a few lines."""
         counts, verb = self.counts, "would be graded" if self.args.dry_run else "graded"
         parts = [f"{counts['graded']} {verb}", f"{counts['refused']} refused", f"{counts['known']} graded before"]
-        parts += [f"{self.earlier} of these earlier attempts"] * (self.earlier > 0)
         print(f"{self.bundle.assignment}: {', '.join(parts)}; {seconds:.1f} s.")
+        if self.earlier:
+            print(f"  {self.earlier} of these are earlier attempts: the best of a student's counts")
         if self.earned:
             points = sum(check.points for check in self.bundle.checks)
             print(f"Of these the mean is {self.earned / counts['graded']:.1f} of {points:g} points.")

@@ -34,7 +34,7 @@ def run(args: Namespace, course: Course) -> int:
     exchange = str(Path(args.exchange).resolve()) if args.exchange else None
     course_folder.make(Folder(root), course, name, exchange)
     lessons, milestones = len(course.lessons), len(course.milestones)
-    print(f"Made {args.folder}: {lessons} lessons and {milestones} milestones in source/, course.toml, roster.csv.")
+    print(f"Made {args.folder}: course.toml, roster.csv; in source/ {lessons} lessons, {milestones} milestones.")
     print("nbgrader's own commands and formgrader work there as well.")
     print(f"Next:  cd {quote(args.folder)} && tito teach import-roster STUDENTS.csv")
     print(f"Then:  tito teach release {course.lessons[0].id}")
