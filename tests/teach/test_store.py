@@ -229,6 +229,33 @@ def test_attempts_are_in_the_order_of_handing_in(tmp_path: Path) -> None:
     assert (again.first, again.last) == (NOON + timedelta(hours=1), NOON + timedelta(hours=5))
 
 
+def test_attempts_without_a_time_are_in_the_order_of_grading(tmp_path: Path) -> None:
+    """As by Canvas, whose zip says no time; whatever their hashes, and whatever was graded anew since."""
+    for names in (("s1", "s2", "s3"), ("s3", "s2", "s1")):
+        with Store(tmp_path / names[0]) as store:
+            for name in names:
+                store.add(made("ada", 1, submission=name))
+            again = made("ada", 2, submission=names[0], bundle="b2")
+            store.add(again)
+            store.apply([again.key])
+            ((_, attempts),) = store.attempts("03_layers")
+            assert [attempt.result.key.submission for attempt in attempts] == list(names)
+
+
+def test_the_same_files_handed_in_again_are_the_last_attempt(tmp_path: Path) -> None:
+    with Store(tmp_path / "results") as store:
+        first, second = made("ada", 4, submission="s1"), made("ada", 1, submission="s2")
+        store.add(first, NOON)
+        store.add(second, NOON + timedelta(hours=1))
+        assert held(store) == {"ada": 1}
+        for _ in range(2):
+            store.came_in(first.key, NOON + timedelta(hours=2))
+        store.came_in(second.key, None)
+        assert held(store) == {"ada": 4}
+        ((_, attempts),) = store.attempts("03_layers")
+        assert attempts[-1].first == NOON and attempts[-1].last == NOON + timedelta(hours=2)
+
+
 # ---- merging
 
 RESULTS = st.builds(

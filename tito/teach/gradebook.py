@@ -115,6 +115,13 @@ def missing(book: Book, store: Store, rules: Policy, found: Iterable[Mark]) -> i
     return sum(1 for _ in _wanted(book, rules, store.marked(book.name, book.assignment), found))
 
 
+def lacking(book: Book, store: Store, rules: Policy, found: Iterable[Mark]) -> int:
+    """How many results the gradebook does not know, or knows as they were before."""
+    there, marked = _students(book), store.marked(book.name, book.assignment)
+    marks = ((mark.student, fingerprint(mark, rules)) for mark in found)
+    return sum(student not in there or marked.get(student, now) != now for student, now in marks)
+
+
 def fingerprint(mark: Mark, rules: Policy) -> str:
     """What went in; first of all which submission it was about."""
     times = [str(moment and utc(moment)) for moment in (mark.submitted, mark.due)]

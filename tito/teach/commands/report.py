@@ -21,14 +21,15 @@ def run(args: Namespace, course: Course) -> int:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
     from tito.errors import NOT_YET, UserError
-    from tito.teach import course_folder, jplag, pages, report, similarity
+    from tito.teach import course_folder, jplag, late, pages, policy, report, similarity
     from tito.teach.folder import Folder
     from tito.teach.store import Store
 
     folder, item = Folder.enter(), course_folder.item(course, args.assignment)
     name = course_folder.name_of(item)
     with Store(folder.results) as store:
-        results = store.latest(name)
+        marks = late.marks(store, name, policy.load(folder, name))
+        results = {mark.student: mark.result for mark in marks}
     if not results:
         raise UserError(f"{name} has no results; grade first: tito teach grade {args.assignment}", NOT_YET)
     students = [] if args.no_similarity else tqdm(results, disable=None, unit=" submissions")

@@ -50,6 +50,6 @@ def _require_marks(folder: Folder, lesson: Lesson) -> None:
             return
         with gradebook.opened(folder, lesson.stem) as book:
             found = late.marks(store, lesson.stem, rules, *gradebook.by_hand(book))
-            if gradebook.missing(book, store, rules, found):
+            if gradebook.lacking(book, store, rules, found):
                 way_out = f"tito teach export {lesson.id} --to gradebook"
                 raise UserError(f"the gradebook lacks results of {lesson.stem}; first: {way_out}", NOT_YET)
