@@ -34,7 +34,7 @@ from tinytorch import (
     checkpoint,
     clip_grad_norm,
 )
-from tinytorch.fast_optimizers import STRETCH
+from tinytorch.flat import STRETCH
 from tinytorch.snapshot import gather
 
 STEPS = 100
