@@ -30,7 +30,7 @@ from tito.teach.store import Store
 COURSE = Course.find()
 MANY = int(os.environ.get("TITO_MADE", "200" if os.environ.get("TITO_LONG") else "20"))
 ALL = {"01": 40, "02": 40, "03": 40, "04": 30, "05": 20, "06": 12, "07": 12, "08": 6}
-SHARES = ALL if MANY > 20 else {"02": 1, "03": 1}
+SHARES = ALL if MANY > 20 else {"02": 1}
 UNSAFE = """
 # In tests only: nbgrader's own Execute, where the course has SealedExecute.
 c.Autograde.autograde_preprocessors = [
@@ -287,6 +287,7 @@ def test_equal_is_more_than_all_zero_or_all_right(cases: list[Case]) -> None:
 def test_a_difference_without_a_cause_is_not_explained(cases: list[Case]) -> None:
     """The same submissions with a score changed: where nothing else differed, no edge takes it."""
     equal = [case for case in cases if case.is_equal and case.points]
+    equal = equal[:: max(1, len(equal) // 200)]
     changed = [replace(case, stock=case.points - (case.stock or 0)) for case in equal]
     changed += [replace(case, sealed=case.points - (case.sealed or 0)) for case in equal]
     wrongly = Counter(explained(case) for case in changed)
