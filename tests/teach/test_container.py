@@ -63,6 +63,9 @@ def contained(folder: Folder, toys: Course, *words: str, namespaces: bool) -> su
         "--ro-bind",
         str(toys.root),
         "/tmp/toys",
+        "--ro-bind",
+        str(ROOT),
+        str(ROOT),  # where it lies below /tmp
         "--remount-ro",
         "/",
     ]

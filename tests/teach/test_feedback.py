@@ -224,7 +224,7 @@ def test_links_in_a_submission_are_not_followed(course_folder: Path, capsys: pyt
 
 
 def test_without_results_it_says_what_to_do(course_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["teach", "feedback", "04"]) == 2
+    assert main(["teach", "feedback", "04"]) == 1
     assert "grade first: tito teach grade 04" in capsys.readouterr().err
 
 

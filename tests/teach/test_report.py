@@ -216,5 +216,5 @@ def test_the_command_writes_page_and_export(course_folder: Path, capsys: pytest.
 
 
 def test_without_results_it_says_what_to_do(course_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["teach", "report", "04"]) == 2
+    assert main(["teach", "report", "04"]) == 1
     assert "grade first: tito teach grade 04" in capsys.readouterr().err

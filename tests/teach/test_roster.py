@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -81,7 +83,8 @@ def test_a_missing_roster_says_what_to_write(tmp_path: Path) -> None:
         roster.read(tmp_path / "roster.csv")
 
 
-def test_the_gradebook_gets_the_students_and_their_changes(tmp_path: Path) -> None:
+def test_the_gradebook_gets_the_students_and_their_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)  # nbgrader calls alembic
     (tmp_path / "nbgrader_config.py").write_text("c = get_config()\nc.CourseDirectory.course_id = 'toy'\n")
     folder = Folder(tmp_path)
     for last, count in (("Lee", 2), ("Roe", 2)):
