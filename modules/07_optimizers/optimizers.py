@@ -186,26 +186,27 @@ test_unit_step()
 # Each parameter gets its own state; a step without any gradient counts; None for parameters that never had one.
 ### BEGIN HIDDEN TESTS
 @probe
-def states_seen(n):
+def states_seen(gradients, steps):
     class Counting(Optimizer):
         def update(self, weight, grad, state):
             state["seen"] = state.get("seen", 0) + int(grad.sum())
 
-    params = [Parameter([0.0, 0.0]) for _ in range(n)]
+    params = [Parameter([0.0, 0.0]) for _ in range(len(gradients) + 1)]
     optimizer = Counting(params, lr=1.0)
     optimizer.step()
-    for number, parameter in enumerate(params[1:], start=1):
-        parameter.grad = np.full(2, number, np.float32)
-    optimizer.step()
-    optimizer.step()
+    for parameter, grad in zip(params[1:], gradients):
+        parameter.grad = grad
+    for _ in range(steps):
+        optimizer.step()
     optimizer.zero_grad()
     return [optimizer.state, optimizer.step_count, [parameter.grad for parameter in params]]
 
 
 def test_unit_step_memory():
-    got = states_seen(4)
-    check(got[0], want=[{}, {"seen": 4}, {"seen": 8}, {"seen": 12}])
-    check(got[1], want=3)
+    gradients, steps = draw.integers(1, 99, (3, 2)).astype(np.float32), int(draw.integers(2, 9, ()))
+    got = states_seen(gradients, steps)
+    check(got[0], want=[{}, *({"seen": steps * int(grad.sum())} for grad in gradients)])
+    check(got[1], want=1 + steps)
     check(got[2], want=[None, None, None, None])
 
 
