@@ -388,10 +388,11 @@ def judged_weight(weight):
 
 
 def test_unit_judge_weights():
-    check(judged_rows([2, -100, 0]), want=2.0)
-    check(judged_rows([2, 1, 0], weight=[1, 0, 4], ignore_index=0), want=4.0)
-    check(judged_rows([1, 1], weight=[1, 0, 4]), want="refused")
-    check(judged_weight(7), want=7.0)
+    count, one, two = draw.integers(2, 9, (3,)).tolist()
+    check(judged_rows([2, -100, *[0] * count]), want=1.0 + count)
+    check(judged_rows([2, 1, 0], weight=[one, 0, two], ignore_index=0), want=float(two))
+    check(judged_rows([1, 1], weight=[one, 0, two]), want="refused")
+    check(judged_weight(count), want=float(count))
     for weight in (0, -1.0, math.inf, math.nan):
         check(judged_weight(weight), want="refused")
 
@@ -665,8 +666,9 @@ test_unit_trainer_train_epoch()
 # Any cut of a window's samples into batches gives the same step; several windows; an error leaves no trace.
 ### BEGIN HIDDEN TESTS
 @probe
-def train_on(rows, targets, cuts, accumulation_steps, **settings):
+def train_on(rows, targets, weight, bias, cuts, accumulation_steps, **settings):
     model, loss_fn = Linear(3, 4, rng=Generator(0)), CrossEntropyLoss(weight=[1.0, 2.0, 0.5, 3.0])
+    model.weight.data[...], model.bias.data[...] = weight, bias
     trainer = Trainer(model, SGD(model.parameters(), lr=9.0), loss_fn, CosineSchedule(0.5, 0.1, 4), **settings)
     pieces = [slice(start, end) for start, end in zip([0, *cuts], [*cuts, len(rows)])]
     loss = trainer.train_epoch([(Tensor(rows[p]), Tensor(targets[p])) for p in pieces], accumulation_steps)
@@ -694,14 +696,19 @@ def two_epochs():
 
 
 def test_unit_train_epoch_windows():
-    rows, targets = draw.normal((9, 3)), draw.integers(0, 4, (9,))
+    rows, targets, weight, bias = draw.normal((9, 3)), draw.integers(0, 4, (9,)), draw.normal((4, 3)), draw.normal((4,))
     targets[4] = -100
-    at_once = train_on(rows, targets, [], 1)
-    for cuts, steps in (([3], 2), ([1, 2, 6], 4), ([2, 4, 7], 9)):
-        got = train_on(rows, targets, cuts, steps)
-        check(got, want=at_once, atol=1e-5, says="However a window is cut, its step is the same.")
-    check(at_once[3], want=[0.5])
-    check(train_on(rows, targets, [2, 3, 6], 3, grad_clip_norm=0.1)[2], want=2)
+    x, t = rows[targets >= 0], targets[targets >= 0]
+    shares, w = np.exp(x @ weight.T + bias), np.array([1.0, 2.0, 0.5, 3.0])[t]
+    shares /= shares.sum(axis=1, keepdims=True)
+    w /= w.sum()
+    loss, slope = -(w * np.log(shares[np.arange(8), t])).sum(), (w[:, None] * (shares - np.eye(4)[t])).T @ x
+    want = [float(loss), (weight - 0.5 * slope).astype(np.float32), 1, [0.5]]
+    given = rows, targets, weight, bias
+    for cuts, steps in (([], 1), ([3], 2), ([1, 2, 6], 4), ([2, 4, 7], 9)):
+        got = train_on(*given, cuts, steps)
+        check(got, want=want, atol=1e-5, says="However a window is cut, its step is the same.")
+    check(train_on(*given, [2, 3, 6], 3, grad_clip_norm=0.1)[2], want=2)
     check(train_into_an_error(), want=["batch 2:", 0, 1, [], None])
     check(two_epochs(), want=[2, 2, 2])
 
@@ -801,25 +808,23 @@ test_unit_tally()
 # The Trainer's own accuracy goes by batch size.
 ### BEGIN HIDDEN TESTS
 @probe
-def tallied_by_share(sizes):
+def tallied_by_share(sizes, share, value):
     model = Sequential(lambda inputs: inputs)
 
-    def share(prediction, targets):
-        return Tensor(0.5) if len(targets) > 1 else 1.0
+    def accuracy(prediction, targets):
+        return Tensor(share) if len(targets) > 1 else 1.0
 
-    trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), MSELoss(), accuracy=share)
-    return trainer.tally([(Tensor(np.ones((size, 2))), Tensor(np.zeros((size, 2)))) for size in sizes])
-
-
-@probe
-def mean_is_a_number():
-    trainer = Trainer(Linear(1, 1, rng=Generator(0)), SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), MSELoss())
-    return isinstance(trainer.tally([(Tensor([[1.0]]), Tensor([[0.0]]))])[0], float)
+    trainer = Trainer(model, SGD([Linear(1, 1, rng=Generator(0)).weight], lr=0.1), MSELoss(), accuracy=accuracy)
+    batches = [(Tensor(np.full((size, 2), value)), Tensor(np.zeros((size, 2)))) for size in sizes]
+    loss, accuracy = trainer.tally(batches)
+    return loss if isinstance(loss, float) else type(loss).__name__, accuracy
 
 
 def test_unit_tally_override():
-    check(mean_is_a_number(), want=True, says="Sum Python floats: a tensor would keep the graph of every batch.")
-    check(tallied_by_share([4, 1, 1]), want=(1.0, 4 / 6))
+    size, (share, value) = int(draw.integers(2, 9, ())), draw.uniform(0.2, 0.9, (2,)).tolist()
+    loss, accuracy = tallied_by_share([size, 1, 1], share, value)
+    check(loss, want=value**2, says="Sum Python floats: a tensor would keep the graph of every batch.")
+    check(accuracy, want=(share * size + 2) / (size + 2))
 
 
 test_unit_tally_override()
@@ -915,19 +920,22 @@ test_unit_evaluate()
 # Recording is on again afterwards; accuracy is recorded; a loader keeps its place.
 ### BEGIN HIDDEN TESTS
 @probe
-def evaluated_twice():
+def evaluated_twice(rows, targets, position):
     model = Linear(2, 2, bias=False, rng=Generator(0))
     model.weight.data[:] = [[1, 0], [0, 1]]
     trainer = Trainer(model, SGD(model.parameters(), lr=0.1), CrossEntropyLoss())
-    rows = TensorDataset(Tensor([[3.0, 1.0], [1.0, 2.0], [4.0, 1.0]]), Tensor([0, 1, 1]))
-    loader = DataLoader(rows, batch_size=2)
-    loader.position = 3
+    loader = DataLoader(TensorDataset(Tensor(rows), Tensor(targets)), batch_size=2)
+    loader.position = position
     accuracies = [trainer.evaluate(loader)[1] for _ in range(2)]
-    return [accuracies, trainer.history["accuracy"], loader.position, model(Tensor([[1.0, 1.0]])).requires_grad]
+    model(Tensor(rows)).sum().backward()
+    return [accuracies, trainer.history["accuracy"], loader.position, model.weight.grad]
 
 
 def test_unit_evaluate_again():
-    check(evaluated_twice(), want=[[2 / 3, 2 / 3], [2 / 3, 2 / 3], 3, True])
+    rows, targets, position = draw.normal((9, 2)), draw.integers(0, 2, (9,)), int(draw.integers(1, 5, ()))
+    twice, slope = [float(np.mean(rows.argmax(axis=1) == targets))] * 2, rows.sum(axis=0).astype(np.float32)
+    got = evaluated_twice(rows, targets, position)
+    check(got, want=[twice, twice, position, np.stack([slope, slope])], rtol=1e-4, atol=1e-5)
 
 
 test_unit_evaluate_again()
