@@ -280,7 +280,7 @@ test_unit_named_parameters()
 # Three levels down, in order; a module without parameters; the parameters are the objects themselves.
 ### BEGIN HIDDEN TESTS
 @probe
-def three_levels():
+def three_levels(values):
     class Box(Module):
         def __init__(self, *parts):
             for name, part in zip("zyx", parts):
@@ -289,12 +289,13 @@ def three_levels():
     p, q, r = (Parameter([value]) for value in (1.0, 2.0, 3.0))
     net = Box(Box(Box(p), q), r, Box())
     named = list(net.named_parameters())
-    same = all(a is b for (_, a), b in zip(named, (r, q, p)))
-    return [name for name, _ in named], same, list(Box().named_parameters())
+    p.data, q.data, r.data = values
+    return [(name, parameter.data) for name, parameter in named], list(Box().named_parameters())
 
 
 def test_unit_named_parameters_deeper():
-    check(three_levels(), want=(["y", "z.y", "z.z.z"], True, []))
+    p, q, r = values = [draw.normal((size,)).astype(np.float32) for size in (1, 2, 3)]
+    check(three_levels(values), want=([("y", r), ("z.y", q), ("z.z.z", p)], []), says="The objects themselves.")
 
 
 test_unit_named_parameters_deeper()
@@ -500,23 +501,28 @@ test_unit_linear()
 # Even on both sides of zero, of one input too, float32, the same from the same seed, another from another; printed.
 ### BEGIN HIDDEN TESTS
 @probe
-def linear_draws():
-    first, again, other = (Linear(4, 300, rng=Generator(seed)) for seed in (1, 1, 2))
-    weight, bias = first.weight.data, first.bias.data
-    spread = [abs(float(np.mean(a < 0)) - 0.5) < 0.1 and abs(float(np.std(a)) - 0.289) < 0.03 for a in (weight, bias)]
-    same = np.array_equal(weight, again.weight.data), np.array_equal(bias, again.bias.data)
-    other_seed, other_part = np.array_equal(weight, other.weight.data), np.array_equal(weight[:, 0], bias)
-    return spread, same, other_seed, other_part, str(weight.dtype)
+def linear_draws(one, two):
+    layers = [Linear(4, 300, rng=Generator(seed)) for seed in (one, one, two)]
+    return [[layer.weight.data, layer.bias.data] for layer in layers]
 
 
 @probe
-def one_input():
-    return float(np.abs(Linear(1, 300, rng=Generator(0)).weight.data).max())
+def one_input(seed):
+    return Linear(1, 300, rng=Generator(seed)).weight.data
 
 
 def test_unit_linear_draws():
-    check(linear_draws(), want=([True, True], (True, True), False, False, "float32"))
-    check(one_input(), want=0.97, atol=0.03, says="Within 1/sqrt(1) of zero.")
+    one, two = draw.permutation(10**6)[:2].tolist()
+    first, again, other = linear_draws(one, two)
+    check([a.shape for a in first + other], want=[(300, 4), (300,)] * 2)
+    check(first, want=again, says="The same from the same seed, in float32.")
+    for a in first:
+        check(np.mean(a < 0), want=0.5, atol=0.18, says="Even on both sides of zero.")  # all bounds: 6 deviations wide
+        check(np.std(a), want=0.289, atol=0.05)
+    weight, bias = first
+    for a, b in ((weight.ravel(), other[0].ravel()), (weight[:, 0], bias)):
+        check(np.corrcoef(a, b)[0, 1], want=0.0, atol=0.4, says="Each seed and each part has numbers of its own.")
+    check(np.abs(one_input(two)).max(), want=0.97, atol=0.03, says="Within 1/sqrt(1) of zero.")
     check("repr(Linear(3, 2, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=True)")
     check("repr(Linear(3, 2, False, rng=Generator(0)))", want="Linear(in_features=3, out_features=2, bias=False)")
     check("Linear(3, 2, rng=Generator(0))(Tensor(np.zeros((4, 5, 3)))).shape", want=(4, 5, 2))
@@ -624,16 +630,17 @@ test_unit_sequential()
 # A layer used twice, printing, and the error for a class among the steps.
 ### BEGIN HIDDEN TESTS
 @probe
-def a_layer_used_twice():
+def a_layer_used_twice(x, weight, bias):
     layer = Linear(2, 2, rng=Generator(0))
+    layer.weight.data[...], layer.bias.data[...] = weight, bias
     model = Sequential(layer, Tanh(), layer)
-    x = Tensor([[1.0, -2.0]])
-    same = np.allclose(model(x).data, layer(Tanh()(layer(x))).data)
-    return [name for name, _ in model.named_parameters()], same
+    return [name for name, _ in model.named_parameters()], model(Tensor(x)).data
 
 
 def test_unit_sequential_shows_itself():
-    check(a_layer_used_twice(), want=(["0.weight", "0.bias"], True))
+    x, weight, bias = draw.normal((3, 2)), draw.normal((2, 2)), draw.normal((2,))
+    want = (np.tanh(x @ weight.T + bias) @ weight.T + bias).astype(np.float32)
+    check(a_layer_used_twice(x, weight, bias), want=(["0.weight", "0.bias"], want), rtol=1e-4, atol=1e-5)
     check("[name for name, _ in Sequential(Sequential(), abs, Sequential()).named_children()]", want=["0", "2"])
     parts = ["(0): Flatten(start_dim=1)", "(1): ReLU()", "(2): Sequential(", "  (0): Flatten(start_dim=2)", ")"]
     text = "\n  ".join(["Sequential(", *parts]) + "\n)"
@@ -790,25 +797,22 @@ test_unit_dropout()
 # Another mask at each call, the same from the same seed, no draw without training; float64 and the numbers kept.
 ### BEGIN HIDDEN TESTS
 @probe
-def dropout_draws():
-    layer, again, x = Dropout(rng=Generator(3)), Dropout(0.5, rng=Generator(3)), Tensor(np.ones(64))
-    before = layer.rng.state_dict()
+def dropout_draws(x, seed):
+    layer, again, x = Dropout(rng=Generator(seed)), Dropout(0.5, rng=Generator(seed)), Tensor(x, dtype="float64")
     layer.eval()(x)
     Dropout(0.0, rng=layer.rng)(x)
-    still = layer.rng.state_dict() == before
-    first, second = layer.train()(x).data, layer(x).data
-    return still, np.array_equal(first, second), np.array_equal(first, again(x).data)
-
-
-@probe
-def dropout_doubles(x):
-    y = Dropout(0.3, rng=Generator(0))(Tensor(x, dtype="float64")).data
-    return {"dtype": str(y.dtype), "kept": bool(np.allclose(y[y != 0], x[y != 0] / 0.7, rtol=1e-12))}
+    return [layer.train()(x).data, layer(x).data, again(x).data, Dropout(0.3, rng=layer.rng)(x).data]
 
 
 def test_unit_dropout_draws():
-    check(dropout_draws(), want=(True, False, True))
-    check(dropout_doubles(draw.uniform(1, 2, (4, 5))), want={"dtype": "float64", "kept": True})
+    x, seed = draw.uniform(1, 2, (64,)), int(draw.integers(0, 10**6, ()))
+    got = first, second, again, other = dropout_draws(x, seed)
+    check([a.shape for a in got], want=[(64,)] * 4)
+    for a, keep in ((first, 0.5), (other, 0.7)):
+        check(a, want=np.where(a == 0, 0, x / keep), rtol=1e-12, atol=0, dtype="float64")
+    check(first, want=again, dtype="float64", says="The same from the same seed, whose stream only training draws from.")
+    for a in (second, other):
+        check(np.mean((first == 0) == (a == 0)), want=0.5, atol=0.4, says="Another mask at each call.")
     raises("Dropout(-0.1, rng=Generator(0))", ValueError)
     check("repr(Dropout(0.25, rng=Generator(0)))", want="Dropout(p=0.25)")
 
@@ -959,21 +963,26 @@ test_unit_load_state_dict()
 # From one network to another, buffers included; the two then share no memory; the message names a wrong shape or dtype.
 ### BEGIN HIDDEN TESTS
 @probe
-def round_trip():
+def round_trip(x, numbers, count):
     def build(seed):
         model = Sequential(Linear(3, 4, rng=Generator(seed)), Tanh(), Sequential(Linear(4, 2, rng=Generator(seed + 9))))
         model.count = Tensor(seed)
         return model
 
-    first, second, x = build(1), build(2), Tensor([[1.0, -2.0, 0.5]])
+    first, second, x = build(count), build(count + 1), Tensor(x)
+    for parameter, array in zip(first.parameters(), numbers):
+        parameter.data[...] = array
     state = first.state_dict()
     second.load_state_dict(state)
     state["0.weight"][...] = 0.0
-    return np.array_equal(first(x).data, second(x).data), second.count.item()
+    return first(x).data, second(x).data, second.count.item()
 
 
 def test_unit_load_state_dict_round_trip():
-    check(round_trip(), want=(True, 1))
+    x, count = draw.normal((2, 3)), int(draw.integers(1, 99, ()))
+    weight, bias, *last = numbers = [draw.normal(shape) for shape in ((4, 3), (4,), (2, 4), (2,))]
+    want = np.float32(np.tanh(x @ weight.T + bias) @ last[0].T + last[1])
+    check(round_trip(x, numbers, count), want=(want, want, count), rtol=1e-4, atol=1e-5)
     load = "Linear(3, 2, False, rng=Generator(0)).load_state_dict({'weight': w})"
     raises(load, ValueError, match=r"\(3, 2\)", w=np.zeros((3, 2)))
     raises(load, ValueError, match="float64", w=np.zeros((2, 3)))
