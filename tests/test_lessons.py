@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -50,6 +51,16 @@ def names_used(cell: Cell) -> Iterator[tuple[str, int]]:
             yield node.id, node.lineno
 
 
+def bare_truths(cell: Cell) -> Iterator[str]:
+    """What a check wants that holds True or False, and beside them nothing that the cell computes or draws."""
+    calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+    for want in (keyword.value for call in calls for keyword in call.keywords if keyword.arg == "want"):
+        parts = list(ast.walk(want))
+        names = {part.id for part in parts if isinstance(part, ast.Name)} - {"np", *dir(builtins)}
+        if not names and any(isinstance(part, ast.Constant) and isinstance(part.value, bool) for part in parts):
+            yield ast.unparse(want)
+
+
 @pytest.mark.parametrize("name", CHECKS)
 class TestCheckCells:
     """A check holds no student's object: it must run where the student's code cannot be imported."""
@@ -81,6 +92,20 @@ class TestCheckCells:
             assert lines[-1] == "### END HIDDEN TESTS"
         else:
             assert "HIDDEN TESTS" not in cell.source
+
+    def test_no_constant_answers_a_hidden_one(self, name: str) -> None:
+        """Code that has taken over the student's process could say True each time, and know nothing."""
+        cell = CHECKS[name]
+        if cell.hidden:
+            assert not list(bare_truths(cell))
+            assert "draw." in cell.source
+
+
+@pytest.mark.parametrize("want", ["True", "[False] * 3", "(True, [True])", "{'a': False}", "[False, 2, ()]"])
+def test_a_want_of_truths_is_seen(want: str) -> None:
+    cell = replace(next(iter(CHECKS.values())), source=f"check(got, want={want})")
+    assert list(bare_truths(cell)) == [want]
+    assert not list(bare_truths(replace(cell, source=f"check(got, want=[drawn, {want}])")))
 
 
 @pytest.mark.parametrize("stem", LESSONS)
