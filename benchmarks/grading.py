@@ -40,9 +40,10 @@ import overhead  # noqa: E402
 
 from tito.course import Course, Lesson  # noqa: E402
 from tito.dev.mistakes import mistakes_of  # noqa: E402
-from tito.teach import bundle, course_folder  # noqa: E402
+from tito.teach.assignments import course_folder  # noqa: E402
 from tito.teach.folder import Folder  # noqa: E402
-from tito.teach.grading import Work  # noqa: E402
+from tito.teach.grader import bundle  # noqa: E402
+from tito.teach.grader.grading import Work  # noqa: E402
 from tito.teach.result import Result  # noqa: E402
 
 OUT = HERE / "grading.json"
@@ -133,7 +134,7 @@ def toys() -> Iterator[Course]:
 
 @contextmanager
 def pool() -> Iterator[Callable[..., Iterator[Result]]]:
-    from tito.teach.workers import Pool
+    from tito.teach.grader.workers import Pool
 
     with Pool(1, CORES, SECRET) as workers:
         yield workers.grade_all
@@ -141,8 +142,8 @@ def pool() -> Iterator[Callable[..., Iterator[Result]]]:
 
 @contextmanager
 def dask() -> Iterator[Callable[..., Iterator[Result]]]:
-    from tito.teach import cluster_keys
-    from tito.teach.cluster import Cluster
+    from tito.teach.grader import cluster_keys
+    from tito.teach.grader.cluster import Cluster
 
     with tempfile.TemporaryDirectory() as place, socket.socket() as free:
         keys = Path(place) / "keys"
@@ -216,7 +217,7 @@ def run(command: Sequence[str], folder: Folder) -> Table:
 
 
 def marks(folder: Folder) -> dict[str, float]:
-    from tito.teach.store import Store
+    from tito.teach.marks.store import Store
 
     with Store(folder.results) as store:
         return {student: result.earned for student, result in store.latest(overhead.NAME).items()}
@@ -231,7 +232,7 @@ def nbgrader_marks(folder: Folder) -> dict[str, float]:
 
 def one_lesson(course: Course, lesson: Lesson, many: int) -> Table:
     from tito import release
-    from tito.teach.workers import Worker
+    from tito.teach.grader.workers import Worker
 
     text = json.dumps(release.notebook(lesson, solutions=True))
     work = Work("reference", lesson.stem, {f"{lesson.stem}.ipynb": text.encode()})

@@ -122,7 +122,8 @@ def test_the_wheel_holds_tito_and_the_course_and_nothing_else(wheel: Path) -> No
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {name.split("/")[0] for name in names} == {"tito", DESCRIPTION}
     assert {name for name in names if name.startswith(COURSE)} == {f"{COURSE}/{name}" for name in course_files()}
-    ours = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tito").rglob("*.py")}
+    code, pages = (ROOT / "tito").rglob("*.py"), (ROOT / "tito" / "teach" / "pages" / "templates").iterdir()
+    ours = {path.relative_to(ROOT).as_posix() for path in (*code, *pages)}
     assert {name for name in names if name.startswith("tito/") and not name.startswith(COURSE)} == ours
 
 

@@ -21,7 +21,7 @@ def connection():
         except OSError:
             pass
 
-from tito.teach import frames
+from tito.teach.sealed import frames
 from tito.teach.sealed import child
 def double(x):
     talk = connection()

@@ -24,13 +24,14 @@ import pytest
 
 from tito import release
 from tito.course import Course, Lesson
-from tito.teach import bundle, intake, works
-from tito.teach.conversation import Limits
 from tito.teach.folder import Folder
-from tito.teach.grading import Work, key_of
+from tito.teach.grader import bundle, works
+from tito.teach.grader.conversation import Limits
+from tito.teach.grader.grading import Work, key_of
+from tito.teach.grader.workers import Worker
+from tito.teach.grader.zygotes import FIRST_UID
+from tito.teach.intake import intake
 from tito.teach.result import Result
-from tito.teach.workers import Worker
-from tito.teach.zygotes import FIRST_UID
 
 HERE = Path(__file__).parent
 LESSON = Lesson("01", "toy", "Toy", 10, (), HERE / "lesson")

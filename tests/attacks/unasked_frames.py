@@ -21,7 +21,7 @@ def connection():
         except OSError:
             pass
 
-from tito.teach import frames
+from tito.teach.sealed import frames
 for number in range(1000):
     os.write(connection(), frames.pack(number, {"value": np.float32([2, 6]), "seconds": 0.0}))
 def double(x):

@@ -22,7 +22,7 @@ from browser import Browser
 
 from tito.cli import main
 from tito.course import Course
-from tito.teach import course_folder, kernel
+from tito.teach.assignments import course_folder, kernel
 from tito.teach.folder import Folder
 from tito.teach.nbgrader_api import open_course
 
@@ -31,7 +31,7 @@ STOCK = """
 # In tests only: nbgrader's own Execute.
 c.Autograde.autograde_preprocessors = [
     "nbgrader.preprocessors.Execute",
-    "tito.teach.preprocessors.PlainOutputs",
+    "tito.teach.nbgrader_hooks.preprocessors.PlainOutputs",
     *c.Autograde.autograde_preprocessors[1:],
 ]
 """

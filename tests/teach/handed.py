@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from tito.teach import intake, safenames
-from tito.teach.intake import Entry, Refused, Submission
+from tito.teach.intake import intake, safenames
+from tito.teach.intake.intake import Entry, Refused, Submission
 
 NAME = "03_layers"
 NOTEBOOK = f"{NAME}.ipynb"

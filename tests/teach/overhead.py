@@ -11,7 +11,7 @@ from typing import Any
 
 from tito import release
 from tito.course import Course, Lesson
-from tito.teach.grading import Work
+from tito.teach.grader.grading import Work
 
 NAME = "01_toy"
 TABLE = """title = "Toys"

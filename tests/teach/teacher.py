@@ -13,8 +13,8 @@ from handed import NAME, NOTEBOOK
 
 from tito.cli import main
 from tito.course import Course
-from tito.teach import collected
 from tito.teach.folder import Folder
+from tito.teach.intake import collected
 
 ROSTER = """id,first_name,last_name,email,canvas_id,moodle_id
 ann,Ann,Lee,,77,9077

@@ -11,7 +11,7 @@ from handed import GOOD, NAME, NOTEBOOK, notebook, reason, take
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tito.teach import capped, intake
+from tito.teach.intake import capped, intake
 
 
 def test_a_notebook_of_60_MB_is_not_parsed(tmp_path: Path) -> None:

@@ -22,13 +22,14 @@ import pytest
 
 from tito.course import Course
 from tito.errors import UserError
-from tito.teach import bundle, cluster, cluster_keys, cluster_worker, course_folder
-from tito.teach.bundle import Bundle
-from tito.teach.cluster import Cluster
+from tito.teach.assignments import course_folder
 from tito.teach.folder import Folder
-from tito.teach.grading import Work
+from tito.teach.grader import bundle, cluster, cluster_keys, cluster_worker
+from tito.teach.grader.bundle import Bundle
+from tito.teach.grader.cluster import Cluster
+from tito.teach.grader.grading import Work
+from tito.teach.grader.workers import Pool
 from tito.teach.result import Result
-from tito.teach.workers import Pool
 
 SECRET = bytes(range(32))
 SECONDS = 60.0

@@ -13,7 +13,7 @@ from handed import saved as notebook
 from teacher import Teacher, at_work
 
 from tito.cli import main
-from tito.teach import collected, sources
+from tito.teach.intake import collected, sources
 
 
 @pytest.fixture

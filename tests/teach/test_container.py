@@ -17,10 +17,11 @@ import overhead
 import pytest
 
 from tito.course import Course
-from tito.teach import bundle, course_folder
+from tito.teach.assignments import course_folder
 from tito.teach.folder import Folder
-from tito.teach.store import Store
-from tito.teach.workers import Worker
+from tito.teach.grader import bundle
+from tito.teach.grader.workers import Worker
+from tito.teach.marks.store import Store
 
 ROOT = Path(__file__).parents[2]
 CONTAINERFILE = (ROOT / "container" / "Containerfile").read_text(encoding="utf-8")

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from tito.checks.bench import Expression
-from tito.teach import frames
-from tito.teach.conversation import Conversation, Ended, Limits
-from tito.teach.sealed_bench import SealedBench, Unwritten
+from tito.teach.grader.conversation import Conversation, Ended, Limits
+from tito.teach.grader.sealed_bench import SealedBench, Unwritten
+from tito.teach.sealed import frames
 
 LIMITS = Limits(check_seconds=0.5, messages=100, size=2**20, submission_seconds=30)
 Answer = Callable[[socket.socket, int, Any, int], None]

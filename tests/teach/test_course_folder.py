@@ -19,7 +19,7 @@ import pytest
 
 from tito.course import Course
 from tito.errors import UserError
-from tito.teach import course_folder, kernel, releasing, variants
+from tito.teach.assignments import course_folder, kernel, releasing, variants
 from tito.teach.folder import Folder
 from tito.teach.nbgrader_api import open_course
 
@@ -430,8 +430,8 @@ def test_the_exchange_gets_the_release_and_feedback_for_who_handed_in_by_it(
 def test_a_check_of_the_instructors_own_is_not_held_against_anybody(room: Classroom) -> None:
     from nbformat.v4 import new_code_cell
 
+    from tito.teach.nbgrader_hooks.sealed_execute import write
     from tito.teach.result import Key, Result
-    from tito.teach.sealed_execute import write
 
     cell = new_code_cell("assert mine")
     cell.metadata["nbgrader"] = {"grade": True, "solution": False, "grade_id": "check-mine", "points": 3}

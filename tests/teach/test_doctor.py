@@ -12,7 +12,7 @@ import pytest
 
 from tito.cli import main
 from tito.errors import UserError
-from tito.teach import canaries, isolation, zygotes
+from tito.teach.grader import canaries, isolation, zygotes
 
 ORDINARY = ["unshare", "--user", "--map-user=1000", "--map-group=1000"]  # as somebody who is not root
 

@@ -17,14 +17,15 @@ from hypothesis import strategies as st
 
 from tito.cli import main
 from tito.course import Course
-from tito.teach import collected, exports, regrading
-from tito.teach.collected import Collected
 from tito.teach.folder import Folder
-from tito.teach.late import marks
-from tito.teach.policy import Policy
+from tito.teach.intake import collected
+from tito.teach.intake.collected import Collected
+from tito.teach.intake.roster import Student
+from tito.teach.marks import exports, regrading
+from tito.teach.marks.late import marks
+from tito.teach.marks.policy import Policy
+from tito.teach.marks.store import Store
 from tito.teach.result import CheckResult, Key, Result
-from tito.teach.roster import Student
-from tito.teach.store import Store
 
 NAME = "03_layers"
 DUE = datetime(2027, 3, 12, 23, 59, tzinfo=timezone.utc)

@@ -20,9 +20,10 @@ from selenium.webdriver.common.keys import Keys
 from traitlets.config import Config
 
 from tito.cli import main
-from tito.teach import feedback, late, pages
+from tito.teach.marks import late
+from tito.teach.marks.store import Store
+from tito.teach.pages import feedback, pages
 from tito.teach.result import Result
-from tito.teach.store import Store
 
 SCRIPT = '</title></style></pre><img src=x onerror="window.ran=1"><script>window.ran=1</script>'
 TELLING = {"expression": "x1", "want": "x2", "got": "x3", "says": "x4", "error": ("x5", "x6"), "where": ("x7", 1, "x8")}

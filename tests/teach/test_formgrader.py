@@ -22,7 +22,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tito.course import Course
-from tito.teach import course_folder, releasing, variants
+from tito.teach.assignments import course_folder, releasing, variants
 from tito.teach.nbgrader_api import open_course
 
 COURSE = Course.find()

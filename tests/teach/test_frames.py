@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from tito.teach import frames
-from tito.teach.frames import FrameError, decode, encode
+from tito.teach.sealed import frames
+from tito.teach.sealed.frames import FrameError, decode, encode
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Cf"]), max_size=40)
 NUMBERS = st.integers(-(2**63), 2**63 - 1) | st.floats() | st.booleans()

@@ -14,7 +14,7 @@ from tito.cli import main
 from tito.course import Course
 from tito.errors import UserError
 from tito.teach.folder import Folder
-from tito.teach.store import Store
+from tito.teach.marks.store import Store
 
 COURSE = Course.find()
 LESSON = COURSE.lesson("02")

@@ -28,13 +28,14 @@ import tito
 from tito import release
 from tito.cli import main
 from tito.course import Course, Lesson
-from tito.teach import gradebook, nbgrader_api
+from tito.teach import nbgrader_api
 from tito.teach.folder import Folder
-from tito.teach.gradebook import Book
-from tito.teach.late import ByHand, marks
-from tito.teach.policy import Policy
+from tito.teach.marks import gradebook
+from tito.teach.marks.gradebook import Book
+from tito.teach.marks.late import ByHand, marks
+from tito.teach.marks.policy import Policy
+from tito.teach.marks.store import Store
 from tito.teach.result import CheckResult, Key, Result
-from tito.teach.store import Store
 
 pytestmark = pytest.mark.filterwarnings("ignore::sqlalchemy.exc.SAWarning")  # nbgrader's own queries
 
@@ -348,11 +349,11 @@ from pathlib import Path
 import sqlalchemy.engine
 from sqlalchemy import event
 import nbgrader.api
-from tito.teach import gradebook
+from tito.teach.marks import gradebook
 from tito.teach.folder import Folder
-from tito.teach.late import marks
-from tito.teach.policy import Policy
-from tito.teach.store import Store
+from tito.teach.marks.late import marks
+from tito.teach.marks.policy import Policy
+from tito.teach.marks.store import Store
 
 gradebook.BATCH = 2
 seen = Counter()

@@ -21,8 +21,9 @@ import pytest
 
 from tito import release
 from tito.course import Course
-from tito.teach import gradescope, milestone_assignment
+from tito.teach.assignments import milestone_assignment
 from tito.teach.folder import Folder
+from tito.teach.marks import gradescope
 from tito.teach.result import CheckResult, Key, Result
 
 LESSON = "02_activations"

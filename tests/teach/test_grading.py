@@ -14,12 +14,12 @@ import pytest
 
 from tito import percent, release
 from tito.course import Course, Lesson
-from tito.teach import bundle, grading
-from tito.teach.bundle import Bundle
-from tito.teach.conversation import Limits
-from tito.teach.grading import Work
+from tito.teach.grader import bundle, grading
+from tito.teach.grader.bundle import Bundle
+from tito.teach.grader.conversation import Limits
+from tito.teach.grader.grading import Work
+from tito.teach.grader.workers import Pool, Worker
 from tito.teach.result import CheckResult, Result
-from tito.teach.workers import Pool, Worker
 
 COURSE = Course.find()
 ALTERNATIVES = Path(__file__).parents[1] / "alternatives"
@@ -290,7 +290,7 @@ def test_milestones_run_on_the_students_own_package(id: str) -> None:
 
 
 def test_a_milestone_sees_no_held_out_label(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tito.teach import milestone_grading
+    from tito.teach.grader import milestone_grading
 
     sent: list[Any] = []
     real = grading.Conversation.ask

@@ -15,8 +15,8 @@ from handed import GOOD, NAME, NOTEBOOK, is_safe, notebook, reason, take
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tito.teach import intake, openat
-from tito.teach.intake import Entry, Refused
+from tito.teach.intake import intake, openat
+from tito.teach.intake.intake import Entry, Refused
 
 
 @pytest.fixture

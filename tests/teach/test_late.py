@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tito.errors import UserError
-from tito.teach import late, policy
 from tito.teach.folder import Folder
-from tito.teach.late import ByHand, Mark
-from tito.teach.policy import Extension, Policy
+from tito.teach.marks import late, policy
+from tito.teach.marks.late import ByHand, Mark
+from tito.teach.marks.policy import Extension, Policy
+from tito.teach.marks.store import Attempt, Store
 from tito.teach.result import CheckResult, Key, Result
-from tito.teach.store import Attempt, Store
 
 NAME = "03_layers"
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from teacher import Teacher, at_work
 
 from tito.cli import main
-from tito.teach import collected, lms
-from tito.teach.lms import Directory, Unmatched
-from tito.teach.roster import Student
+from tito.teach.intake import collected, lms
+from tito.teach.intake.lms import Directory, Unmatched
+from tito.teach.intake.roster import Student
 
 
 @pytest.fixture

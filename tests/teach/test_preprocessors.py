@@ -17,8 +17,8 @@ from nbconvert.filters.markdown_mistune import markdown2html_mistune
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from PIL import Image, PngImagePlugin
 
-from tito.teach import plain
-from tito.teach.preprocessors import HideHidden, PlainOutputs, _add_missing, _mark
+from tito.teach.nbgrader_hooks import plain
+from tito.teach.nbgrader_hooks.preprocessors import HideHidden, PlainOutputs, _add_missing, _mark
 
 # What a page may hold of a student's markdown: these tags, and of attributes those that mistune gives lists and tables.
 TAGS = "p|em|strong|del|code|pre|ul|ol|li|blockquote|br|hr|table|thead|tbody|tr|td|th|dl|dt|dd"

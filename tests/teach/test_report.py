@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from tito import release
 from tito.cli import main
-from tito.teach import report
+from tito.teach.marks.store import Store
+from tito.teach.pages import report
+from tito.teach.pages.similarity import Pair
+from tito.teach.pages.tally import tally
 from tito.teach.result import Result
-from tito.teach.similarity import Pair
-from tito.teach.store import Store
-from tito.teach.tally import tally
 
 CLASS = 5000 if os.environ.get("TITO_LONG") else 1000
 SCRIPT = '</title><img src=x onerror="window.ran=1"><script>window.ran=1</script>'

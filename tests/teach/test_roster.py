@@ -11,9 +11,9 @@ import pytest
 from nbgrader.api import Gradebook
 
 from tito.errors import UserError
-from tito.teach import roster
 from tito.teach.folder import Folder
-from tito.teach.roster import Student
+from tito.teach.intake import roster
+from tito.teach.intake.roster import Student
 
 Write = Callable[[str | bytes], Path]
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 from tito import percent, release
 from tito.course import Lesson
-from tito.teach import fingerprinting, jplag, similarity
-from tito.teach.conversation import Limits
-from tito.teach.fingerprinting import Reader, Unreadable
+from tito.teach.grader.conversation import Limits
+from tito.teach.pages import fingerprinting, jplag, similarity
+from tito.teach.pages.fingerprinting import Reader, Unreadable
 from tito.teach.sealed import tokens
 
 ANSWERS = Path(__file__).resolve().parents[1] / "alternatives"

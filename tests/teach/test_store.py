@@ -21,8 +21,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tito.errors import UserError
+from tito.teach.marks.store import Store
 from tito.teach.result import CheckResult, Key, Result
-from tito.teach.store import Store
 
 KILLS = 100 if os.environ.get("TITO_LONG") else 12
 NOON = datetime(2027, 3, 1, 12, tzinfo=timezone.utc)
@@ -83,7 +83,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from tito.teach.result import Result
-from tito.teach.store import Store
+from tito.teach.marks.store import Store
 template, first = Result.from_json(sys.argv[2]), int(sys.argv[3])
 with Store(Path(sys.argv[1])) as store:
     for i in range(first, first + 10_000):
@@ -171,7 +171,7 @@ def test_two_writers_take_turns(tmp_path: Path) -> None:
 READER = """
 import resource, sys
 from pathlib import Path
-from tito.teach.store import Store
+from tito.teach.marks.store import Store
 def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 with Store(Path(sys.argv[1])) as store, Store(Path(sys.argv[2])) as other:

@@ -23,9 +23,9 @@ from conftest import Classroom, read
 from made import Made
 
 from tito.course import Course, Lesson
-from tito.teach import releasing, variants
+from tito.teach.assignments import releasing, variants
+from tito.teach.marks.store import Store
 from tito.teach.nbgrader_api import open_course
-from tito.teach.store import Store
 
 COURSE = Course.find()
 MANY = int(os.environ.get("TITO_MADE", "200" if os.environ.get("TITO_LONG") else "20"))

@@ -14,7 +14,8 @@ from tito.cli import main
 from tito.course import Course
 from tito.dev.demo import fill
 from tito.errors import UserError
-from tito.teach import roster, unlocking
+from tito.teach.assignments import unlocking
+from tito.teach.intake import roster
 from tito.teach.nbgrader_api import open_course
 
 COURSE = Course.find()

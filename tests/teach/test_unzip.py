@@ -16,8 +16,8 @@ from handed import GOOD, NAME, NOTEBOOK, is_safe, reason, take, zipped
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tito.teach import intake, unzip
-from tito.teach.intake import Refused, Submission
+from tito.teach.intake import intake, unzip
+from tito.teach.intake.intake import Refused, Submission
 
 
 @pytest.fixture

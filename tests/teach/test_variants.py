@@ -8,9 +8,9 @@ import pytest
 
 from tito.course import Course
 from tito.errors import UserError
-from tito.teach import variants
+from tito.teach.assignments import variants
 from tito.teach.folder import Folder
-from tito.teach.policy import moment
+from tito.teach.marks.policy import moment
 
 SETTINGS = """
 [assignment."03_layers"]

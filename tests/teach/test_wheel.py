@@ -17,7 +17,7 @@ import pytest
 from tito import diagnosis, release
 from tito.course import Course, Lesson
 from tito.dev.demo import fill
-from tito.teach import course_folder, leaks, wheel
+from tito.teach.assignments import course_folder, leaks, wheel
 from tito.teach.folder import Folder
 
 COURSE = Course.find()

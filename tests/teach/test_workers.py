@@ -17,14 +17,15 @@ import psutil
 import pytest
 
 from tito.course import Course
-from tito.teach import bundle, course_folder
-from tito.teach.bundle import Bundle
-from tito.teach.conversation import Limits
+from tito.teach.assignments import course_folder
 from tito.teach.folder import Folder
-from tito.teach.grading import Work
+from tito.teach.grader import bundle
+from tito.teach.grader.bundle import Bundle
+from tito.teach.grader.conversation import Limits
+from tito.teach.grader.grading import Work
+from tito.teach.grader.workers import Pool, Worker
+from tito.teach.marks.store import Store
 from tito.teach.result import Result
-from tito.teach.store import Store
-from tito.teach.workers import Pool, Worker
 
 SECRET = bytes(range(32))
 TITO_ON = Path(__file__).parents[1] / "fixtures" / "tito_on.py"

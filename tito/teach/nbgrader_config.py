@@ -18,9 +18,9 @@ c.ClearSolutions.code_stub = {"python": "raise NotImplementedError"}
 c.ClearSolutions.text_stub = "YOUR ANSWER HERE"
 
 c.Autograde.sanitize_preprocessors = [
-    "tito.teach.preprocessors.CleanSubmission",
+    "tito.teach.nbgrader_hooks.preprocessors.CleanSubmission",
     "nbgrader.preprocessors.OverwriteKernelspec",
-    "tito.teach.preprocessors.RestoreCells",
+    "tito.teach.nbgrader_hooks.preprocessors.RestoreCells",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
@@ -28,17 +28,17 @@ c.Autograde.sanitize_preprocessors = [
 # beside the gradebook, the hidden checks and everybody's files, and believes what the submission's kernel says of
 # itself. In 14 of 18 trials code in an answer did what it wanted, and gained marks in 7. SealedExecute asks the sealed
 # grader of `tito teach grade` in its place. Who trusts all submissions puts two there instead: stock Execute and
-# "tito.teach.preprocessors.PlainOutputs".
+# "tito.teach.nbgrader_hooks.preprocessors.PlainOutputs".
 c.Autograde.autograde_preprocessors = [
-    "tito.teach.sealed_execute.SealedExecute",
+    "tito.teach.nbgrader_hooks.sealed_execute.SealedExecute",
     "nbgrader.preprocessors.SaveAutoGrades",
     "nbgrader.preprocessors.AssignLatePenalties",
-    "tito.teach.preprocessors.PlainText",
+    "tito.teach.nbgrader_hooks.preprocessors.PlainText",
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
 # What course.toml says of lateness; nbgrader's own plugin knows "none" and "zero" only.
-c.AssignLatePenalties.plugin_class = "tito.teach.late_plugin.LatePolicy"
+c.AssignLatePenalties.plugin_class = "tito.teach.nbgrader_hooks.late_plugin.LatePolicy"
 
 # For stock Execute: 10 s end a cell (an error does anyway), and that cell only.
 c.ExecutePreprocessor.timeout = 10
@@ -47,12 +47,12 @@ c.ExecutePreprocessor.extra_arguments = ["--IPKernelApp.log_level=50", "--Histor
 
 c.GenerateFeedback.preprocessors = [
     "nbgrader.preprocessors.GetGrades",
-    "tito.teach.preprocessors.HideHidden",
+    "tito.teach.nbgrader_hooks.preprocessors.HideHidden",
     "nbconvert.preprocessors.CSSHTMLHeaderPreprocessor",
 ]
 
 # A submission that came by hand or from an LMS has no secret, by which the exchange names its feedback.
-c.ExchangeFactory.release_feedback = "tito.teach.release_feedback.ReleaseFeedback"
+c.ExchangeFactory.release_feedback = "tito.teach.nbgrader_hooks.release_feedback.ReleaseFeedback"
 
 # What nbgrader says at every notebook drowns what matters.
 warnings.filterwarnings("ignore", category=SAWarning)

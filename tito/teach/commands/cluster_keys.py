@@ -17,8 +17,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, course: Course) -> int:
     """Make them, and say which goes where."""
-    from tito.teach import cluster_keys
     from tito.teach.folder import Folder
+    from tito.teach.grader import cluster_keys
 
     cluster_keys.make(args.folder, Folder.enter().secret)
     print(f"{args.folder}   keys for {cluster_keys.DAYS} days, each folder for one kind of machine:\n")

@@ -18,7 +18,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, course: Course) -> int:
     """Run it."""
-    from tito.teach import cluster_nodes
+    from tito.teach.grader import cluster_nodes
 
     cluster_nodes.scheduler(args.address, args.keys)
     return 0

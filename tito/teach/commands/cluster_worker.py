@@ -22,7 +22,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, course: Course) -> int:
     """Run them."""
     from tito.errors import UserError
-    from tito.teach import cluster_keys, cluster_nodes
+    from tito.teach.grader import cluster_keys, cluster_nodes
 
     secret = args.secret or (args.keys and args.keys / cluster_keys.SECRET)
     if secret is None:

@@ -14,9 +14,9 @@ from tito.errors import NOT_YET, UserError
 from tito.teach.folder import Folder
 
 if TYPE_CHECKING:
-    from tito.teach.collecting import Report
-    from tito.teach.roster import Student
-    from tito.teach.sources import Found
+    from tito.teach.intake.collecting import Report
+    from tito.teach.intake.roster import Student
+    from tito.teach.intake.sources import Found
 
 HELP = "bring submissions from the exchange, a folder or an LMS's zip into submitted/"
 WIDTH, SHOWN = 78, 5
@@ -38,7 +38,8 @@ def run(args: argparse.Namespace, course: Course) -> int:
     """Exit 1 when nothing was there to collect."""
     from filelock import FileLock, Timeout
 
-    from tito.teach import collecting, course_folder, roster
+    from tito.teach.assignments import course_folder
+    from tito.teach.intake import collecting, roster
 
     folder, students = Folder.enter(), roster.read(Folder.enter().roster)
     assignment = course_folder.name_of(course_folder.item(course, args.assignment))
@@ -56,7 +57,8 @@ def run(args: argparse.Namespace, course: Course) -> int:
 def _source(
     args: argparse.Namespace, course: Course, assignment: str, students: Mapping[str, Student]
 ) -> Iterator[Found]:
-    from tito.teach import course_folder, sources
+    from tito.teach.assignments import course_folder
+    from tito.teach.intake import sources
 
     if args.lms and not args.zip:
         raise UserError(f"--lms is for a zip; name it: tito teach collect {args.assignment} --zip FILE")
@@ -72,7 +74,8 @@ def _source(
 def _collect(args: argparse.Namespace, folder: Folder, assignment: str, found: Found) -> Report:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
-    from tito.teach import collecting, policy
+    from tito.teach.intake import collecting
+    from tito.teach.marks import policy
 
     all_attempts = args.all_attempts or policy.load(folder, assignment).attempt == "best"
     with tqdm(total=len(found.by_student()), disable=not sys.stderr.isatty(), leave=False) as bar:
@@ -107,7 +110,7 @@ def _say(
 
 def _late(folder: Folder, assignment: str, report: Report) -> set[str]:
     """Students whose attempt came after their due date, or that the LMS marked late."""
-    from tito.teach import policy
+    from tito.teach.marks import policy
 
     due = policy.load(folder, assignment).due_of
     late = set()

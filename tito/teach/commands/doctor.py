@@ -28,7 +28,7 @@ def run(args: argparse.Namespace, course: Course) -> int:
 
 def _tell(level: int) -> bool:
     from tito.errors import UserError
-    from tito.teach import canaries, isolation
+    from tito.teach.grader import canaries, isolation
 
     try:
         proof = isolation.prove(level)

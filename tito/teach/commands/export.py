@@ -9,9 +9,9 @@ from tito.course import Course
 from tito.errors import NOT_YET, UserError
 
 if TYPE_CHECKING:
-    from tito.teach.exports import Line
     from tito.teach.folder import Folder
-    from tito.teach.store import Store
+    from tito.teach.marks.exports import Line
+    from tito.teach.marks.store import Store
 
 HELP = "marks and feedback for Canvas, Moodle, Gradescope, a spreadsheet or the gradebook"
 UPLOAD = {"canvas": "Grades, Import", "moodle": "View all submissions, Upload grading worksheet", "csv": ""}
@@ -32,9 +32,9 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, course: Course) -> int:
     """Exit 1 when there are no results yet."""
-    from tito.teach import course_folder
+    from tito.teach.assignments import course_folder
     from tito.teach.folder import Folder
-    from tito.teach.store import Store
+    from tito.teach.marks.store import Store
 
     folder, name = Folder.enter(), course_folder.name_of(course_folder.item(course, args.assignment))
     if args.anonymous and args.to in ("gradebook", "gradescope"):
@@ -50,7 +50,7 @@ def run(args: Namespace, course: Course) -> int:
 def _gradebook(args: Namespace, folder: Folder, store: Store, name: str) -> int:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
-    from tito.teach import gradebook, late, policy
+    from tito.teach.marks import gradebook, late, policy
 
     rules = policy.load(folder, name)
     with gradebook.opened(folder, name) as book:
@@ -69,7 +69,8 @@ def _gradebook(args: Namespace, folder: Folder, store: Store, name: str) -> int:
 
 
 def _files(args: Namespace, folder: Folder, store: Store, name: str) -> int:
-    from tito.teach import exports, gradebook, roster
+    from tito.teach.intake import roster
+    from tito.teach.marks import exports, gradebook
 
     students = roster.read(folder.roster)
     lines = exports.lines(folder, name, students, gradebook.final(folder, store, name))
@@ -96,7 +97,7 @@ def _files(args: Namespace, folder: Folder, store: Store, name: str) -> int:
 
 def _pages(args: Namespace, folder: Folder, name: str, file: str) -> None:
     """Zip the feedback, under the LMS's names what came from there."""
-    from tito.teach import exports
+    from tito.teach.marks import exports
 
     found = list(exports.feedback(folder, name, args.to))
     if found:
@@ -119,7 +120,7 @@ def _say(name: str, lines: list[Line], strangers: list[str]) -> None:
 
 def _say_timeless(folder: Folder, name: str, lines: list[Line]) -> None:
     """Whom the LMS calls late without saying when: nothing can be taken off."""
-    from tito.teach import collected
+    from tito.teach.intake import collected
 
     history = collected.read(folder, name)
     known = {line.student.id: collected.standing(history.get(line.student.id, ())) for line in lines}
@@ -130,7 +131,7 @@ def _say_timeless(folder: Folder, name: str, lines: list[Line]) -> None:
 
 
 def _gradescope(args: Namespace, course: Course, folder: Folder, name: str) -> int:
-    from tito.teach import gradescope
+    from tito.teach.marks import gradescope
 
     path = folder.out / f"{name}-gradescope.zip"
     if args.dry_run:

@@ -20,10 +20,12 @@ def run(args: Namespace, course: Course) -> int:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
     from tito.errors import NOT_YET, UserError
-    from tito.teach import course_folder, feedback, late, policy
+    from tito.teach.assignments import course_folder
     from tito.teach.folder import Folder
-    from tito.teach.pages import count
-    from tito.teach.store import Store
+    from tito.teach.marks import late, policy
+    from tito.teach.marks.store import Store
+    from tito.teach.pages import feedback
+    from tito.teach.pages.pages import count
 
     folder, name = Folder.enter(), course_folder.name_of(course_folder.item(course, args.assignment))
     with Store(folder.results) as store:

@@ -16,13 +16,13 @@ from tito.course import Course, Milestone
 from tito.errors import NOT_YET, UserError
 
 if TYPE_CHECKING:
-    from tito.teach.bundle import Bundle
-    from tito.teach.cluster import Cluster
     from tito.teach.folder import Folder
-    from tito.teach.grading import Work
+    from tito.teach.grader.bundle import Bundle
+    from tito.teach.grader.cluster import Cluster
+    from tito.teach.grader.grading import Work
+    from tito.teach.grader.workers import Pool
+    from tito.teach.marks.store import Store
     from tito.teach.result import Key, Result
-    from tito.teach.store import Store
-    from tito.teach.workers import Pool
 
 HELP = "grade an assignment; what is graded already is left alone"
 SHOWN = 4
@@ -46,9 +46,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, course: Course) -> int:
     """Grade, keep, show; changed marks count when that is confirmed. Exit 1 when nothing was handed in."""
-    from tito.teach import bundle, course_folder, variants
+    from tito.teach.assignments import course_folder, variants
     from tito.teach.folder import Folder
-    from tito.teach.store import Store
+    from tito.teach.grader import bundle
+    from tito.teach.marks.store import Store
 
     if args.level == 3 and not args.accept_not_isolated:
         again = f"tito teach grade {args.assignment} --level 3 --accept-not-isolated"
@@ -81,7 +82,7 @@ class Desk:
 
     def grade(self) -> None:
         """Run what has no result yet, earlier attempts first where the best counts: so what has no time is in order."""
-        from tito.teach import policy
+        from tito.teach.marks import policy
 
         if policy.load(self.folder, self.bundle.assignment).attempt == "best":
             self._grade(earlier=True)
@@ -99,10 +100,10 @@ class Desk:
     def _graders(self) -> Pool | Cluster:
         """This machine's workers, or a cluster's."""
         if self.args.scheduler:
-            from tito.teach.cluster import Cluster
+            from tito.teach.grader.cluster import Cluster
 
             return Cluster(self.args.scheduler, self.args.keys, self.args.level or 1, self.folder.secret)
-        from tito.teach.workers import Pool
+        from tito.teach.grader.workers import Pool
 
         return Pool(self.args.level, self.args.workers, self.folder.secret)
 
@@ -110,7 +111,7 @@ class Desk:
         """Each as it comes, with a bar on a terminal, else with a line for every hundred."""
         from tqdm import tqdm  # type: ignore[import-untyped]
 
-        from tito.teach import works
+        from tito.teach.grader import works
 
         many = sum(1 for _ in works.students(self.folder, self.bundle.assignment, self.args.student))
         with tqdm(total=many, unit=" submissions", disable=not sys.stderr.isatty()) as bar:
@@ -136,7 +137,7 @@ class Desk:
 
     def settle(self) -> None:
         """Show the marks that a regrade would change, and let them count if that is confirmed; what comes next."""
-        from tito.teach import regrading
+        from tito.teach.marks import regrading
 
         name = self.args.assignment
         settled = regrading.settle(self.store, self.keys, self.args.yes, f"tito teach grade {name}")
@@ -145,8 +146,9 @@ class Desk:
 
     def _works(self, earlier: bool = False) -> Iterator[Work]:
         """What has to be run, one at a time; what is refused is kept as such."""
-        from tito.teach import intake, works
-        from tito.teach.sources import moment
+        from tito.teach.grader import works
+        from tito.teach.intake import intake
+        from tito.teach.intake.sources import moment
 
         for student, place in works.places(self.folder, self.bundle.assignment, self.args.student, earlier):
             self.earlier += earlier
@@ -171,7 +173,7 @@ class Desk:
         return True
 
     def _refuse(self, student: str, reason: str) -> None:
-        from tito.teach.grading import Work
+        from tito.teach.grader.grading import Work
         from tito.teach.result import Result
 
         key = self._key(Work(student, self.bundle.assignment, {}, self.mode))
@@ -181,8 +183,8 @@ class Desk:
         self.refused.append(f"{student}: {reason}")
 
     def _key(self, work: Work) -> Key:
-        from tito.teach.grading import key_of
-        from tito.teach.workers import LIMITS
+        from tito.teach.grader.grading import key_of
+        from tito.teach.grader.workers import LIMITS
 
         return key_of(work, self.bundle, LIMITS, self.folder.secret)
 

@@ -18,8 +18,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, course: Course) -> int:
     """Check the whole list, then put it in place of roster.csv; nobody is taken out of the gradebook."""
-    from tito.teach import roster
     from tito.teach.folder import Folder
+    from tito.teach.intake import roster
 
     folder, given = Folder.enter(), Path(args.csv)
     new, old = roster.read(given), roster.read(folder.roster)

@@ -24,7 +24,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, course: Course) -> int:
     """Make the folder and say what comes next."""
     require_solutions(course, "tito teach init")
-    from tito.teach import course_folder
+    from tito.teach.assignments import course_folder
     from tito.teach.folder import Folder
 
     root = Path(args.folder)

@@ -19,7 +19,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, course: Course) -> int:
     """Release, and say what went where."""
     require_solutions(course, "tito teach release")
-    from tito.teach import course_folder, releasing, variants
+    from tito.teach.assignments import course_folder, releasing, variants
     from tito.teach.folder import Folder
     from tito.teach.nbgrader_api import open_course
 

@@ -21,9 +21,11 @@ def run(args: Namespace, course: Course) -> int:
     from tqdm import tqdm  # type: ignore[import-untyped]
 
     from tito.errors import NOT_YET, UserError
-    from tito.teach import course_folder, jplag, late, pages, policy, report, similarity
+    from tito.teach.assignments import course_folder
     from tito.teach.folder import Folder
-    from tito.teach.store import Store
+    from tito.teach.marks import late, policy
+    from tito.teach.marks.store import Store
+    from tito.teach.pages import jplag, pages, report, similarity
 
     folder, item = Folder.enter(), course_folder.item(course, args.assignment)
     name = course_folder.name_of(item)

@@ -13,7 +13,7 @@ from tito.errors import UserError
 
 if TYPE_CHECKING:
     from tito.teach.folder import Folder
-    from tito.teach.store import Store
+    from tito.teach.marks.store import Store
 
 HELP = "show what was graded; merge with another grader's results"
 SHOWN = 6
@@ -29,9 +29,9 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, course: Course) -> int:
     """Exit 1 after a merge that found conflicts."""
-    from tito.teach import course_folder
+    from tito.teach.assignments import course_folder
     from tito.teach.folder import Folder
-    from tito.teach.store import Store
+    from tito.teach.marks.store import Store
 
     folder = Folder.enter()
     if args.drop and not args.assignment:
@@ -51,7 +51,7 @@ def run(args: Namespace, course: Course) -> int:
 
 
 def _merge(store: Store, path: Path) -> int:
-    from tito.teach.store import Store as Other
+    from tito.teach.marks.store import Store as Other
 
     if not path.is_file():
         raise UserError(f"there is no {path}; the other grader makes it with: tito teach results --copy {path.name}")
@@ -63,7 +63,7 @@ def _merge(store: Store, path: Path) -> int:
 
 
 def _overview(folder: Folder, store: Store) -> None:
-    from tito.teach import late, policy
+    from tito.teach.marks import late, policy
 
     for name in store.assignments():
         counts: Counter[str] = Counter()
@@ -96,7 +96,7 @@ def _dropped(folder: Folder, store: Store, name: str, drop: list[str]) -> None:
     """What marks would be, before anything is changed."""
     from dataclasses import replace
 
-    from tito.teach import gradebook, policy
+    from tito.teach.marks import gradebook, policy
 
     now = policy.load(folder, name)
     then = replace(now, drop=now.drop | set(drop))

@@ -21,7 +21,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, course: Course) -> int:
     """Write the file and the list, and say what to do with them."""
     require_solutions(course, "tito teach unlock")
-    from tito.teach import unlocking
+    from tito.teach.assignments import unlocking
     from tito.teach.nbgrader_api import open_course
 
     folder, lesson = Folder.enter(), course.lesson(args.lesson)
@@ -39,8 +39,8 @@ def run(args: Namespace, course: Course) -> int:
 
 def _require_marks(folder: Folder, lesson: Lesson) -> None:
     """The gradebook says who failed, so it has to know what `tito teach grade` found."""
-    from tito.teach import gradebook, late, policy
-    from tito.teach.store import Store
+    from tito.teach.marks import gradebook, late, policy
+    from tito.teach.marks.store import Store
 
     if not folder.results.exists():
         return

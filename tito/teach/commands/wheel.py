@@ -17,7 +17,7 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, course: Course) -> int:
     """Build it, and say what students type."""
     require_solutions(course, "tito teach wheel")
-    from tito.teach import wheel
+    from tito.teach.assignments import wheel
     from tito.teach.folder import Folder
 
     folder = Folder.enter()

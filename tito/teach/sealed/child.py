@@ -1,7 +1,7 @@
 """The sealed child: plans a student's file, runs its definitions, and answers questions about what they made.
 
-A request and an answer are one frame each (tito/teach/frames.py). Everything here shares a process with the student's
-code, so nothing that it says is more than an answer: verdicts are the trusted side's. Begin at `Home.serve`.
+A request and an answer are one frame each (frames.py). Everything here shares a process with the student's code, so
+nothing that it says is more than an answer: verdicts are the trusted side's. Begin at `Home.serve`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import Any
 
 from tito import runner
 from tito.checks.bench import Answer, Expression, Local, ProbeCall, Question, Raised
-from tito.teach import frames
-from tito.teach.sealed import planning, pristine, tokens
+from tito.teach.sealed import frames, planning, pristine, tokens
 from tito.teach.sealed.definitions import Definitions
 
 ROUNDS = 10  # after so many Python knows what a piece of code does mostly

@@ -1,6 +1,6 @@
 """The zygote: a warm process that forks a sealed child for each phase of a submission, and ends it when told.
 
-Its own executable, started by tito/teach/zygotes.py as `python -I -S zygote.py SETTINGS` with one socket as stdin. Over
+Its own executable, started by grader/zygotes.py as `python -I -S zygote.py SETTINGS` with one socket as stdin. Over
 that come three words: `start`, with the child's connection and the end of a pipe for what it prints; `stop`; and
 `gone`, when the child hung up by itself. None carries anything else: no check, no submission. Begin at `main`.
 """

@@ -1,0 +1,1 @@
+"""For students: what is released, unlocked and installed; the course folder that it comes from."""

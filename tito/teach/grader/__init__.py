@@ -1,0 +1,1 @@
+"""The trusted side of grading: expectations, comparisons, verdicts. Begin at grading.py."""

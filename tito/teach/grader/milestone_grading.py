@@ -1,0 +1,46 @@
+"""Milestones: check cells like a lesson's (milestone_checks/), run on the student's own package.
+
+The sealed side gets the milestone's program without its data, trains on what a check sends it, and returns weights or
+predictions; labels of what is held out never leave the trusted side, which scores.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from tito import percent
+from tito.course import Course
+from tito.teach.grader.checks import Check
+
+FOLDER = Path(__file__).parent / "milestone_checks"
+PROGRAMS = ("audit.py", "digits.py", "exhibit.py")  # what the milestones import beside themselves
+SECONDS = 60.0  # for one check: it trains several times
+
+
+def checks(milestone: str) -> Iterator[Check]:
+    """The checks of the milestone of this id."""
+    for cell in percent.read((FOLDER / f"{milestone}.py").read_text(encoding="utf-8")):
+        if cell.role == "check":
+            id = f"{milestone}-{cell.id}"
+            yield Check(cell.name, cell.name, cell.points, cell.hidden, id, cell.source, "", SECONDS)
+
+
+def programs(course: Course, file: str) -> dict[str, str]:
+    """The texts of the program and of what it imports, for the sealed home."""
+    folder = course.root / "milestones"
+    return {name: (folder / name).read_text(encoding="utf-8") for name in (file, *PROGRAMS)}
+
+
+@lru_cache(maxsize=1)
+def digits() -> Any:
+    """Pixels and labels, as the milestones load them."""
+    path = Course.find().root / "milestones" / "digits.py"
+    spec = importlib.util.spec_from_file_location("_digits", path)
+    assert spec is not None and spec.loader is not None  # the course has that file
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.load_digits()

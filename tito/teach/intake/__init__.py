@@ -1,0 +1,1 @@
+"""From outside: rosters, submissions, archives. Everything is hostile until it is taken. Begin at intake.py."""

@@ -1,0 +1,1 @@
+"""Where results go: the store, policies, nbgrader's gradebook, an LMS, Gradescope."""

@@ -1,0 +1,1 @@
+"""What students and instructors are told: offline pages. Begin at feedback.py and report.py."""
