@@ -28,7 +28,7 @@ from tito.teach.folder import Folder
 from tito.teach.grader import bundle, works
 from tito.teach.grader.conversation import Limits
 from tito.teach.grader.grading import Work, key_of
-from tito.teach.grader.workers import Worker
+from tito.teach.grader.workers import FAULT, Worker
 from tito.teach.grader.zygotes import FIRST_UID
 from tito.teach.intake import intake
 from tito.teach.result import Result
@@ -148,6 +148,7 @@ def test_attack(path: Path, room: Room) -> None:
     told = f"{result.reason} {[(check.name, check.status, check.reason, check.error) for check in result.checks]}"
     assert getattr(attack, "FLOOR", 0) <= result.earned <= attack.HONEST, told
     assert TOKEN not in result.to_json() and HIDDEN not in result.to_json()
+    assert FAULT not in result.reason
     assert seconds < LIMITS.submission_seconds + SLACK
     assert room.state() == before
     assert not room.was_called()

@@ -389,19 +389,20 @@ def test_the_kernel_holds_earlier_lessons_and_not_the_lesson_itself(room: Classr
     assert not room.folder.reference.is_relative_to(room.folder.source)
 
 
-@pytest.mark.skipif(not LONG, reason="TITO_LONG")
-def test_stock_execute_with_the_same_edges_mended(
-    make_classroom: Callable[..., Classroom], edited: Callable[..., Notebook]
-) -> None:
-    room = make_classroom(stock=True)
-    room.nbgrader("generate_assignment", "01_tensor")
-    made = breakages(room, edited)
-    for student in ("ends", "moved", "split"):  # what a kernel, cell by cell, does see otherwise
-        made.pop(student)
-    for student, notebook in made.items():
-        room.submit(student, "01_tensor", notebook)
-    room.nbgrader("autograde", "01_tensor")
-    assert room.scores("01_tensor") == dict.fromkeys(made, (39, 39, False))
+if LONG:
+
+    def test_stock_execute_with_the_same_edges_mended(
+        make_classroom: Callable[..., Classroom], edited: Callable[..., Notebook]
+    ) -> None:
+        room = make_classroom(stock=True)
+        room.nbgrader("generate_assignment", "01_tensor")
+        made = breakages(room, edited)
+        for student in ("ends", "moved", "split"):  # what a kernel, cell by cell, does see otherwise
+            made.pop(student)
+        for student, notebook in made.items():
+            room.submit(student, "01_tensor", notebook)
+        room.nbgrader("autograde", "01_tensor")
+        assert room.scores("01_tensor") == dict.fromkeys(made, (39, 39, False))
 
 
 def test_the_exchange_gets_the_release_and_feedback_for_who_handed_in_by_it(

@@ -176,7 +176,8 @@ class Desk:
         from tito.teach.grader.grading import Work
         from tito.teach.result import Result
 
-        key = self._key(Work(student, self.bundle.assignment, {}, self.mode))
+        files = {"refused": reason.encode()}  # in the place of files: another reason is another result
+        key = self._key(Work(student, self.bundle.assignment, files, self.mode))
         if not self.args.dry_run:
             self.store.add(Result(key, "refused", reason))
         self.counts["refused"] += 1
@@ -189,7 +190,11 @@ class Desk:
         return key_of(work, self.bundle, LIMITS, self.folder.secret)
 
     def _keep(self, result: Result) -> None:
-        self.store.add(result, self.times.pop(result.key.digest, None))
+        from tito.teach.grader.workers import FAULT
+
+        when = self.times.pop(result.key.digest, None)
+        if not result.reason.startswith(FAULT):  # of that nothing is kept: it is tried again the next time
+            self.store.add(result, when)
         self.counts[result.status] += 1
         self.earned += result.earned
         if result.status == "refused":

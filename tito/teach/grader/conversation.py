@@ -72,7 +72,7 @@ class Conversation:
         self._drain()
         self.printed.clear()
 
-    def ask(self, request: Mapping[str, Any]) -> frames.Plain:
+    def ask(self, request: Mapping[str, Any]) -> dict[Any, frames.Plain]:
         """The answer to one question. Raises Ended, and FrameError when the request itself fits no frame."""
         if not self.alive:
             raise Ended(self.lied or "its process has ended", bool(self.lied))
@@ -81,7 +81,10 @@ class Conversation:
         self._count(len(frame))
         try:
             self._send(frame)
-            return self._receive(number)
+            answer = self._receive(number)
+            if type(answer) is not dict:
+                raise frames.FrameError(f"a {type(answer).__name__}")
+            return answer
         except frames.FrameError as error:
             raise self.lie(f"it sent what no answer is: {error}") from None
 

@@ -13,7 +13,7 @@ import json
 import platform
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
@@ -193,17 +193,17 @@ class Grading:
         talk.begin(PATIENCE * seconds)
         try:
             reply = talk.ask({"ask": "define", "plan": self.plan, "seconds": seconds})
-            self.broken, self.is_defined = _table(reply.get("broken"), talk), True
-            self._note(reply.get("faults"))
+            self.broken, self.is_defined = _report(reply.get("broken"), talk), True
+            self._note(_report(dict(enumerate(_parts(reply.get("faults")))), talk).values())
         except Ended as ended:
             self.over = f"while the definitions ran: {ended.reason}"
             return None
         return talk
 
-    def _note(self, faults: Any) -> None:
+    def _note(self, faults: Iterable[Mapping[str, Any]]) -> None:
         """Cells that are no exercise's and failed."""
-        for fault in faults if type(faults) is list else ():
-            words = f"cell {fault.get('cell')} failed: {': '.join(map(str, fault.get('error') or ()))[:500]}"
+        for fault in faults:
+            words = f"cell {fault.get('cell')} failed: {': '.join(_parts(fault.get('error')))}"[:500]
             if words not in self.notes:
                 self.notes.append(words)
 
@@ -240,8 +240,19 @@ class Grading:
         return seen if talk.alive else []
 
 
-def _table(told: Any, talk: Conversation) -> Mapping[str, Any]:
-    """Exercises that are broken, each a dict with a status."""
-    if type(told) is dict and all(type(one) is dict and "status" in one for one in told.values()):
+def _report(told: Any, talk: Conversation) -> dict[str, Any]:
+    """Exercises that are broken, each with a status and words of the form that tito/runner.py gives."""
+    if type(told) is dict and all(type(one) is dict and _is_broken(one) for one in told.values()):
         return told
     raise talk.lie("it sent a report of an unknown form")
+
+
+def _is_broken(told: Mapping[Any, Any]) -> bool:
+    words = [told.get("status"), *_parts(told.get("error")), *_parts(told.get("waits_for"))]
+    where = _parts(told.get("where"))
+    return all(type(word) is str for word in words) and [type(part) for part in where] in ([], [str, int, str])
+
+
+def _parts(told: Any) -> Sequence[Any]:
+    """What stands in a list or tuple; what is neither, by itself; nothing for None."""
+    return () if told is None else told if type(told) in (list, tuple) else (told,)

@@ -31,6 +31,7 @@ from tito.teach.sealed import system
 
 LIMITS = Limits()
 LOSSES = 3
+FAULT = "the grader itself failed on it"
 
 
 class Worker:
@@ -60,7 +61,17 @@ class Worker:
         self.starter.close()
 
     def grade(self, work: Work) -> Result:
-        """The result of one submission. A zygote that was lost, as to a machine short of memory, is replaced once."""
+        """The result of one submission, whatever it does: a fault of the grader's own must not stop a class."""
+        try:
+            return self._grade(work)
+        except UserError:  # nothing can be graded here
+            raise
+        except Exception as error:
+            key = grading.key_of(work, self.bundle, self.limits, self.secret)
+            return Result(key, "refused", f"{FAULT}, {type(error).__name__}: {str(error)[:500]}", isolation=self.level)
+
+    def _grade(self, work: Work) -> Result:
+        """A zygote that was lost, as to a machine short of memory, is replaced once."""
         try:
             return grading.grade(work, self)
         except OSError:
