@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 SUPPLIED = [path for lesson in Course.find().lessons for path in (*lesson.supplied, lesson.source)]
 SOURCES = sorted([*(ROOT / "tito").rglob("*.py"), *SUPPLIED, *(ROOT / "milestones").glob("*.py")])
 BINARY = "b"
-OTHERS = ("tarfile", "os", "archive", "Run", "cls")  # whose `open` is another: of archives, of a run's folder
+OTHERS = ("tarfile", "os", "archive", "Image", "Run", "cls")  # whose `open` is another: of archives, of a run's folder
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())

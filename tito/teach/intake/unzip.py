@@ -43,7 +43,8 @@ class Member:
         name = shown(self.name.rpartition("/")[2])
         _refuse_odd(self.info, name)
         try:
-            with self.archive.open(self.info) as file:
+            archive = self.archive
+            with archive.open(self.info) as file:
                 return file.read(size)
         except BROKEN as error:
             raise Refused(f"{name} cannot be unpacked: {error}") from None

@@ -21,7 +21,7 @@ SVG = Markup(
     '<svg class="plot" role="img" aria-labelledby="{id}-t {id}-d" viewBox="0 0 480 {height}">'
     '<title id="{id}-t">{title}</title><desc id="{id}-d">{about}</desc>{parts}</svg>'
 )
-TEXT = Markup('<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{text}</text>')
+TEXT = Markup('<text class="{kind}" x="{x:.1f}" y="{y:.1f}">{words}</text>')
 RECT = Markup('<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>')
 LINE = Markup('<path class="{kind}" d="M{x:.1f} {y:.1f} L{to_x:.1f} {to_y:.1f}"/>')
 
@@ -62,7 +62,7 @@ def _svg(id: str, title: str, about: str, height: float, parts: Sequence[Part]) 
 
 
 def _text(kind: str, x: float, y: float, text: str) -> Part:
-    return TEXT.format(kind=kind, x=x, y=y, text=escape(pages.visible(text))) if text else Markup("")
+    return TEXT.format(kind=kind, x=x, y=y, words=escape(pages.visible(text))) if text else Markup("")
 
 
 def _marker(x: float, base: float, label: str) -> list[Part]:
