@@ -183,8 +183,8 @@ def _by_calls_and_more(of: Of) -> str:
     return (
         f"It calls {calls} Python functions more than by hand, as W7/W2 does, which takes {small:.1f} us longer; "
         f"the other {longer - small:.1f} us are mostly the first product's, which takes "
-        f"{products['x @ w']:.0f} us where weights lie as (in, out), and {products['x @ w.T']:.0f} where they lie as in "
-        "PyTorch."
+        f"{products['x @ w']:.0f} us where weights lie as (in, out), and {products['x @ w.T']:.0f} where "
+        "they lie as in PyTorch."
     )
 
 
