@@ -80,7 +80,7 @@ class Cluster:
         end = time.monotonic() + seconds
         while True:
             try:
-                client: Any = Client(self.address, **about)  # type: ignore[no-untyped-call]
+                client: Any = Client(self.address, **about)
                 break
             except (OSError, TimeoutError) as error:
                 if time.monotonic() > end:

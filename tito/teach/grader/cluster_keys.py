@@ -77,7 +77,7 @@ def _security(keys: Path) -> Security:
     pairs: dict[str, Any] = {}
     for role in ROLES:  # Dask's parts: a folder of keys is one process's, whichever part it plays
         pairs |= {f"tls_{role}_cert": cert, f"tls_{role}_key": key}
-    return Security(require_encryption=True, tls_ca_file=ca, **pairs)  # type: ignore[no-untyped-call]
+    return Security(require_encryption=True, tls_ca_file=ca, **pairs)
 
 
 def is_loopback(host: str) -> bool:
