@@ -176,7 +176,13 @@ def timed(grade_all: Callable[..., Iterator[Result]], works: Sequence[Work], mad
 
 def cpu_seconds() -> float:
     """Of this process and all that came of it, those that are gone too if someone waited for them."""
-    return sum(sum(process.cpu_times()[:4]) for process in family(psutil.Process()))
+    return sum(map(_cpu_of, family(psutil.Process())))
+
+
+def _cpu_of(process: psutil.Process) -> float:
+    with suppress(psutil.NoSuchProcess):  # a sealed child lives for milliseconds
+        return float(sum(process.cpu_times()[:4]))
+    return 0.0
 
 
 def family(process: psutil.Process) -> list[psutil.Process]:
