@@ -67,7 +67,15 @@ def below(pid: int) -> list[psutil.Process]:
 
 
 def workers_of(pid: int) -> list[psutil.Process]:
-    return [one for one in psutil.Process(pid).children() if any("spawn_main" in word for word in one.cmdline())]
+    return [one for one in psutil.Process(pid).children() if is_called("spawn_main", one)]
+
+
+def is_called(name: str, process: psutil.Process) -> bool:
+    """By its command line; a process may end while it is looked at."""
+    try:
+        return any(name in word for word in process.cmdline())
+    except psutil.Error:
+        return False
 
 
 def await_(happens: Callable[[], object]) -> None:
@@ -79,7 +87,7 @@ def await_(happens: Callable[[], object]) -> None:
 
 def zygotes_here() -> list[psutil.Process]:
     """All below this process; other tests' fixtures may hold some."""
-    return [one for one in below(os.getpid()) if any("zygote.py" in word for word in one.cmdline())]
+    return [one for one in below(os.getpid()) if is_called("zygote.py", one)]
 
 
 def test_two_workers_give_what_one_gives(made: Bundle, works: list[Work], temporary: Path) -> None:
