@@ -42,7 +42,8 @@ oracle: .venv/oracle
 
 teach-test: .venv/instructor
 	mkdir -p build
-	command -v bwrap chromium chromedriver /usr/lib/postgresql/*/bin/initdb > build/debian.log || $(DEBIAN) > build/debian.log
+	for program in bwrap chromium chromedriver /usr/lib/postgresql/*/bin/initdb; do \
+		command -v $$program > build/debian.log || { $(DEBIAN) > build/debian.log || exit 1; break; }; done
 	TITO_MADE=$(MADE) $(BIN)/pytest -n 2 --dist loadfile tests/teach tests/attacks
 
 test-all: .venv/developer

@@ -10,11 +10,11 @@ EXERCISES = {
 import socket, urllib.request
 for host in ("127.0.0.1", "::1", "10.0.0.1", "192.168.0.1", "8.8.8.8"):
     try:
-        socket.create_connection((host, 48571), 0.1).sendall(b"here I am")
+        socket.create_connection((host, 28571), 0.1).sendall(b"here I am")
     except OSError:
         pass
 try:
-    urllib.request.urlopen("http://127.0.0.1:48571/", timeout=0.1)
+    urllib.request.urlopen("http://127.0.0.1:28571/", timeout=0.1)
 except Exception:
     pass
 def double(x):

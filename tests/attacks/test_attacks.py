@@ -2,7 +2,8 @@
 
 An attack is a file: what it tries, HONEST (what its code honestly earns of 15), FLOOR (what it must keep, where it only
 harms itself), EXERCISES (cells in place of the released ones), and where that is the attack, `change` of the notebook's
-text and `place` of other files. They run as a class would: one worker, one after the other.
+text and `place` of other files; what several begin with stands in parts/. They run as a class would: one worker, one
+after the other.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import os
 import shutil
 import socket
 import sqlite3
+import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
@@ -34,6 +36,7 @@ from tito.teach.intake import intake
 from tito.teach.result import Result
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "parts"))
 LESSON = Lesson("01", "toy", "Toy", 10, (), HERE / "lesson")
 COURSE = Course(HERE, "Toy", (LESSON,), ())
 BUNDLE = bundle.make(COURSE, LESSON)
@@ -42,7 +45,7 @@ SLOT = 100 + os.getpid() % 900  # another grader on this machine has other users
 SLACK = 4.0  # seconds: a busy machine, and the time to end things
 TOKEN = "TOKEN-5d1f"  # in whatever no submission may read
 HIDDEN = "HIDDEN-MARK-7f3a"  # in a hidden check
-PORT = 48571
+PORT = 28571  # of network.py; below those that the system gives out by itself
 LEFT = [Path("/tmp") / name for name in ("ran", "pickled", "left-behind", "full0", "sitecustomize.py", "numpy.py")]
 ATTACKS = sorted(path for path in HERE.glob("*.py") if path.stem not in ("test_attacks", "conftest"))
 

@@ -144,6 +144,16 @@ def test_csv(folder: Folder, tito: Tito) -> None:
         assert archive.namelist() == ["ada.html", "eve.html"]
 
 
+def test_csv_says_why_nothing_was_taken(folder: Folder, tito: Tito) -> None:
+    collected.append(folder, NAME, [Collected("bob", 1, "bob.ipynb", refused="03_layers.ipynb is not UTF-8 at byte 0")])
+    for words, told in (("", ["refused", "03_layers.ipynb is not UTF-8 at byte 0"]), (" --anonymous", ["missing", ""])):
+        assert tito(f"export 03 --to csv{words}")[0] == 0
+        (path,) = folder.out.glob(f"{NAME}*csv*anonymous*.csv" if words else f"{NAME}-csv.csv")
+        header, *rows = read(path)
+        (bob,) = (dict(zip(header, row)) for row in rows if row[header.index("score")] == "")
+        assert [bob["status"], bob["reason"]] == told
+
+
 # ---- formulas
 
 

@@ -11,7 +11,6 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -140,11 +139,6 @@ def source_notebook(course: Course, one: Lesson | Milestone, variant: Variant) -
     if isinstance(one, Milestone):
         return milestone_assignment.notebook(course, one)
     return release.notebook(variant.lesson(one), solutions=True)
-
-
-def source_files(folder: Folder, name: str) -> Iterator[Path]:
-    """All files from which an assignment is released."""
-    return (path for path in sorted((folder.source / name).rglob("*")) if path.is_file())
 
 
 def _header(course_id: str) -> str:

@@ -39,19 +39,23 @@ FORMULA = re.compile(r"(^|[;,\t\r\n\"])(?=\s*[=+\-@\uff1d\uff0b\uff0d\uff20])|^(
 
 @dataclass(frozen=True)
 class Line:
-    """A student with the mark, None for nothing handed in, and the participant's number in Moodle's assignment."""
+    """A student with the mark, and the participant's number in Moodle's assignment.
+
+    The mark is None for nothing that could be graded; `refused` says why the last thing handed in was not taken.
+    """
 
     student: Student
     mark: Mark | None
     participant: str = ""
+    refused: str = ""
 
 
 def lines(folder: Folder, assignment: str, students: Mapping[str, Student], marks: Iterable[Mark]) -> list[Line]:
     """All of the roster in its order, then who handed in without standing there."""
     found = {mark.student: _slim(mark) for mark in marks}
-    numbers = participants(folder, assignment)
+    numbers, refused = participants(folder, assignment), collected.refusals(collected.read(folder, assignment))
     everyone = {**students, **{id: Student(id) for id in found if id not in students}}
-    return [Line(student, found.get(id), numbers.get(id, "")) for id, student in everyone.items()]
+    return [Line(student, found.get(id), numbers.get(id, ""), refused.get(id, "")) for id, student in everyone.items()]
 
 
 def anonymous(lines: Iterable[Line], secret: bytes) -> list[Line]:
@@ -145,7 +149,7 @@ def _ours(line: Line, assignment: str, most: float) -> Row:
     student, mark = line.student, line.mark
     who: Row = [student.id, student.last_name, student.first_name, student.email, assignment]
     if mark is None:
-        return [*who, "missing", "", "", "", 0, "", "", "", most, "", ""]
+        return [*who, "refused" if line.refused else "missing", "", "", "", 0, "", "", "", most, "", line.refused]
     times = [moment.isoformat(timespec="seconds") if moment else "" for moment in (mark.submitted, mark.due)]
     points = [_round(value) for value in (mark.earned, mark.penalty, mark.score, mark.points)]
     return [*who, mark.result.status, *times, mark.days_late, mark.attempts, *points, mark.open, mark.result.reason]
