@@ -69,6 +69,14 @@ bench: .venv/bench
 	$(PIP) --editable '.[teach-dev]'
 	touch $@
 
+.venv/site: .venv/student
+	$(PIP) --editable '.[site]'
+	touch $@
+
+.venv/site-dev: .venv/instructor
+	$(PIP) --editable '.[site-dev]'
+	touch .venv/site $@
+
 .venv/oracle: .venv/developer
 	$(PIP) --editable '.[oracle]'
 	touch $@
@@ -80,7 +88,7 @@ bench: .venv/bench
 lock:
 	$(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv
 	build/lock/bin/uv pip compile --quiet --universal --upgrade --python-version 3.10 --no-header --no-annotate \
-		--extra teach-dev pyproject.toml --output-file build/lock.txt
+		--extra site-dev pyproject.toml --output-file build/lock.txt
 	{ echo '# Pinned versions for every supported Python, by marker. Made by: make lock'; cat build/lock.txt; } > requirements/lock.txt
 
 clean:
