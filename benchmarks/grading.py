@@ -9,7 +9,7 @@
 
 `--submissions N` is how many the section takes. Times are wall times, and beside them processor times of all processes
 involved and the load of the machine: on a busy machine only processor time means something. `grading_page.py` writes
-the figures into site/grading-at-scale.md. Begin at `SECTIONS`.
+the figures into site/text/grading-at-scale.md. Begin at `SECTIONS`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Writes the figures of grading.json into site/grading-at-scale.md: `python benchmarks/grading_page.py`.
+"""Writes the figures of grading.json into site/text/grading-at-scale.md: `python benchmarks/grading_page.py`.
 
 `--check` writes nothing, and ends with 1 where they differ.
 A figure stands between `<!-- NAME -->` and `<!-- end -->`; NAME is a function of this file. Begin at `filled`.
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "site" / "grading-at-scale.md"
+PAGE = HERE.parent / "site" / "text" / "grading-at-scale.md"
 FIGURES = HERE / "grading.json"
 MARK = re.compile(r"(<!-- ([a-z_]+) -->\n).*?(<!-- end -->)", re.S)
 CORES = 2

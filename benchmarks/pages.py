@@ -1,4 +1,4 @@
-"""What README.md and site/speed.md say of the results: tables, plots and sentences, from the JSON files.
+"""What README.md and site/text/speed.md say of the results: tables, plots and sentences, from the JSON files.
 
     python benchmarks/pages.py      writes both, and plots/steps.svg
 
@@ -23,7 +23,7 @@ from workloads import TITLES
 from tito.dev.figures import Chart
 
 HERE = Path(__file__).resolve().parent
-PAGES = (HERE.parent / "README.md", HERE.parent / "site" / "speed.md")
+PAGES = (HERE.parent / "README.md", HERE.parent / "site" / "text" / "speed.md")
 BLOCK = re.compile(r"(<!-- from results: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 NAMES = {
     "by hand": "NumPy by hand",
@@ -256,7 +256,7 @@ def missed() -> str:
 def grown(name: str) -> str:
     said = of("growth")["told"][name]
     bends = f"Bends {said['bends']}." if said["bends"].startswith("nowhere") else f"It bends: {said['bends']}."
-    return f"![{said['title']}](../benchmarks/plots/{name}.svg)\n\n" + fill(f"{bends} Why: {said['why']}.", WIDTH)
+    return f"![{said['title']}](../../benchmarks/plots/{name}.svg)\n\n" + fill(f"{bends} Why: {said['why']}.", WIDTH)
 
 
 def growth_machine() -> str:
@@ -268,7 +268,7 @@ def growth_machine() -> str:
 
 
 def figure() -> str:
-    return f"![{steps_title()}](../benchmarks/plots/steps.svg)"
+    return f"![{steps_title()}](../../benchmarks/plots/steps.svg)"
 
 
 BLOCKS: dict[str, Callable[[], str]] = {
