@@ -34,7 +34,12 @@ def main() -> None:
     _prepare(_next_line())
     plan = _next_line()
     invalidate_caches()  # the package may have been built while this process waited
-    channel = Channel(plan["mark"])
+    run_plan(plan, Channel(plan["mark"]))
+    os._exit(0)
+
+
+def run_plan(plan: Event, channel: Channel) -> None:
+    """Run the plan's lessons, and send what happens."""
     runs = []
     for lesson in plan["lessons"]:
         runs.append(LessonRun(lesson, channel, plan["keep_going"]))
@@ -43,7 +48,6 @@ def main() -> None:
     for run in runs:
         run.observe()
     channel.send({"event": "done"})
-    os._exit(0)
 
 
 def _next_line() -> Event:
