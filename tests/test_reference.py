@@ -3,62 +3,32 @@
 from __future__ import annotations
 
 import ast
-import io
 import statistics
 import subprocess
 import sys
-import tokenize
 from pathlib import Path
 
 import pytest
 
 from tito.course import Course
 from tito.dev.export import reference
+from tito.dev.size import BUDGET, code_lines, function_lengths
 
 COURSE = Course.find()
 FOLDER = reference(COURSE) / "tinytorch"
 EXPORTED = {lesson.name: (FOLDER / f"{lesson.name}.py").read_text(encoding="utf-8") for lesson in COURSE.lessons}
-BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 LATE = {"decimal", "hashlib", "json", "logging", "pathlib", "queue", "random", "tempfile", "urllib", "zipfile"}
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 
 
-def code_lines(source: str) -> set[int]:
-    """Lines with code on them: no blank line, comment or docstring; and neither imports nor the list of names."""
-    lines: set[int] = set()
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type not in BLANK:
-            lines.update(range(token.start[0], token.end[0] + 1))
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node) is not None:
-            lines -= set(range(node.body[0].lineno, (node.body[0].end_lineno or 0) + 1))
-    for node in tree.body:
-        listing = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
-        if listing or isinstance(node, (ast.Import, ast.ImportFrom)):
-            lines -= set(range(node.lineno, (node.end_lineno or 0) + 1))
-    return lines
-
-
-def function_lengths() -> dict[str, int]:
-    """Lines of code of every function's body."""
-    found = {}
-    for name, source in EXPORTED.items():
-        code = code_lines(source)
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.FunctionDef):
-                body = set(range(node.body[0].lineno, (node.end_lineno or 0) + 1))
-                found[f"{name}.{node.name}:{node.lineno}"] = len(code & body)
-    return found
-
-
-def test_the_exported_lessons_are_at_most_1000_lines_of_code() -> None:
+def test_the_exported_lessons_are_within_their_budget() -> None:
     counts = {name: len(code_lines(source)) for name, source in EXPORTED.items()}
-    assert sum(counts.values()) <= 1000, counts
+    assert sum(counts.values()) <= BUDGET == 1000, counts
 
 
 def test_functions_are_short() -> None:
-    lengths = function_lengths()
+    lengths = {
+        f"{name}.{place}": n for name, source in EXPORTED.items() for place, n in function_lengths(source).items()
+    }
     assert statistics.median(lengths.values()) <= 4
     assert max(lengths.values()) <= 20, max(lengths, key=lambda name: lengths[name])
 
