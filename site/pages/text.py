@@ -9,6 +9,7 @@ import re
 from importlib import import_module
 from pathlib import Path
 
+from pages import pictures
 from pages.site import TEXT, Site
 
 CALL = re.compile(r"\{\{ (\w+)\.(\w+)((?: [^ }]+)*) \}\}")
@@ -20,7 +21,8 @@ def write(site: Site) -> None:
     for path in sorted(TEXT.rglob("*.md")):
         name = path.relative_to(TEXT)
         if name.parts[0] not in NOT_PAGES and not (site.class_edition and path.stem in SELF_STUDY_ONLY):
-            site.tree.write(name.as_posix(), filled(site, path))
+            text = pictures.brought(site, filled(site, path), path, len(name.parts) - 1)
+            site.tree.write(name.as_posix(), text)
 
 
 SELF_STUDY_ONLY = ("framework",)  # shows the reference
