@@ -8,10 +8,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
-from pages import about, execute, failures, proofs, text
+from pages import about, execute, failures, html, proofs, text
 from pages.site import TEXT, Site
 from tito import release
 from tito.course import Lesson
@@ -20,11 +19,31 @@ from tito.percent import Cell
 
 IMAGE = re.compile(r"!\[([^\]]*)\]\((figures/([^)]+)\.svg)\)")
 DARK = re.compile(r"@media \(prefers-color-scheme: dark\) \{(.*?\}) \}")
-MISSING = "lesson {}: {} is missing in site/text/lessons/{}.md"
+
+INDEX = """---
+myst:
+  html_meta:
+    description: The eight lessons of TinyTorch, what you write in each, how long it takes and which milestone it opens.
+---
+
+# Lessons
+
+Each is a notebook: text, small cells that run, exercises, and a check below each of them. Read it here, run it in the
+page, or work in a workspace of your own with `tito`. All of them take about {minutes} minutes.
+
+{table}
+
+```{{toctree}}
+:hidden:
+
+{tree}
+```
+"""
 
 
 def write(site: Site) -> None:
     """A page and the figures of every lesson, and the page that lists them."""
+    site.tree.write("lessons/index.md", _index(site))
     for lesson in site.course.lessons:
         site.tree.write(f"lessons/{lesson.stem}.ipynb", json.dumps(page(site, lesson), ensure_ascii=False, indent=1))
         for figure in lesson.figures:
@@ -44,7 +63,8 @@ def page(site: Site, lesson: Lesson) -> dict[str, Any]:
 def _head(site: Site, lesson: Lesson) -> Iterator[dict[str, Any]]:
     """Title, the box of facts, what is written, and how to run it here."""
     (title, first), *_ = _first_heading(lesson)
-    yield _markdown(f"# {title}\n\n{about.box(site, lesson)}\n\n{_manifest(lesson)}\n\n{first}")
+    described = f"```{{meta}}\n:description: {_written(site, lesson)['']}\n```"
+    yield _markdown(f"{described}\n\n# {title}\n\n{about.box(site, lesson)}\n\n{_manifest(lesson)}\n\n{first}")
     yield _markdown(f"## What you write\n\n{about.exercises(site, lesson)}")
 
 
@@ -77,23 +97,39 @@ def _code(cell: Cell, outputs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]
 
 
 def _solution(cell: Cell) -> str:
-    code = f'```{{code-block}} python\n{answer(cell.source)}\n```'
+    code = f"```{{code-block}} python\n{answer(cell.source)}\n```"
     return f'<details class="solution"><summary>A solution</summary>\n\n{code}\n\n</details>'
 
 
 def _tail(site: Site, lesson: Lesson) -> Iterator[dict[str, Any]]:
     """What stands below the lesson."""
-    written = text.sections(text.filled(site, TEXT / "lessons" / f"{lesson.stem}.md"))
+    written = _written(site, lesson)
     parts = {
         "How you know it works": proofs.checks(site, lesson),
         "When it fails": failures.table(site, lesson),
         "What you are not building": written["What you are not building"],
-        "Yours beside PyTorch": about.pytorch(site, lesson),
+        "Yours beside PyTorch": about.beside_pytorch(site, lesson),
         "Where it is used": about.uses(site, lesson),
         "Why it is built this way": written["Why it is built this way"],
         "Further reading": written["Further reading"],
     }
     yield from (_markdown(f"## {title}\n\n{body}") for title, body in parts.items())
+
+
+def _written(site: Site, lesson: Lesson) -> dict[str, str]:
+    """What the page says beyond the lesson, by heading; under "" its description."""
+    return text.sections(text.filled(site, TEXT / "lessons" / f"{lesson.stem}.md"))
+
+
+def _index(site: Site) -> str:
+    """The page that lists the lessons."""
+    lessons = site.course.lessons
+    rows = [("", about.summary(site, lesson)) for lesson in lessons]
+    head = ("lesson", "you build", "exercises", "minutes", "difficulty", "opens")
+    tree = "\n".join(lesson.stem for lesson in lessons)
+    return INDEX.format(
+        table=html.table("Lessons", head, rows), minutes=sum(each.minutes for each in lessons), tree=tree
+    )
 
 
 def _manifest(lesson: Lesson) -> str:
@@ -118,8 +154,3 @@ def _write_figure(site: Site, name: str, drawn: str) -> None:
 
 def _markdown(source: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "metadata": {}, "source": source}
-
-
-def slug(words: str) -> str:
-    """`add broadcasts -> add-broadcasts`"""
-    return escape(re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-"))
