@@ -20,7 +20,7 @@ MADE ?= 20
 PACKAGES := bubblewrap chromium chromium-driver postgresql
 DEBIAN = { $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(PACKAGES); }
 
-.PHONY: demo test guard oracle teach-test test-all bench lock clean
+.PHONY: demo test guard oracle teach-test site site-test serve test-all bench lock clean
 
 demo: .venv/student
 	$(BIN)/tito dev demo build/demo
@@ -45,6 +45,16 @@ teach-test: .venv/instructor
 	for program in bwrap chromium chromedriver /usr/lib/postgresql/*/bin/initdb; do \
 		command -v $$program > build/debian.log || { $(DEBIAN) > build/debian.log || exit 1; break; }; done
 	TITO_MADE=$(MADE) $(BIN)/pytest -n 2 --dist loadfile tests/teach tests/attacks
+
+# The site, and with CLASS=1 the edition without solutions; what took long is kept in build/site-cache.
+site: PACKAGES := nodejs npm
+site: .venv/site
+	mkdir -p build
+	for program in node npm; do command -v $$program > build/debian.log || { $(DEBIAN) > build/debian.log || exit 1; break; }; done
+	$(BIN)/python site/build.py $(if $(CLASS),--class)
+
+serve: site
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site$(if $(CLASS),-class) 8000
 
 test-all: .venv/developer
 	TITO_LONG=1 TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests
