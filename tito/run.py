@@ -1,6 +1,7 @@
 """`python -m tito.run program.py ...` runs a program as `python program.py ...` does.
 
-An error in the learner's package is told as always, and then by the cells that its lines came from.
+It finds the package of the workspace that it lies in, in whichever folder. An error in the learner's package is told as
+always, and then by the cells that its lines came from.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ def main() -> None:
         sys.exit("tito.run: name a program, as in: python -m tito.run my_program.py")
     del sys.argv[0]
     program = Path(sys.argv[0])
-    sys.path[0] = str(program.resolve().parent)
+    above = program.resolve().parents
+    sys.path[0:1] = [str(above[0]), *(str(folder) for folder in above if (folder / ".tito").is_dir())]
     sys.excepthook = tell
     module = ModuleType("__main__")
     module.__file__ = str(program)
