@@ -97,6 +97,8 @@ def find_package() -> Path | None:
 def _nowhere(named: str | None) -> str:
     if named:
         return f"{VARIABLE} names {named}, which is no folder; set it to the folder that holds tinytorch."
+    if sys.platform == "emscripten":
+        return "The browser has no workspace; run this first: from tito.inpage import lite; lite.start('01')"
     return f"This notebook lies in no workspace; run tito init, open it there, or set {VARIABLE} to tinytorch's folder."
 
 
