@@ -115,6 +115,12 @@ test_unit_sub()
 MakeLesson = Callable[..., Lesson]
 
 
+@pytest.fixture(autouse=True)
+def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is printed does not depend on whether the site was built here."""
+    monkeypatch.setenv("TITO_SITE", "")
+
+
 @pytest.fixture(scope="session")
 def make_lesson() -> MakeLesson:
     """Makes a lesson 01 `toy` of a source, the toy lesson's unless another is given, in a folder of its own."""

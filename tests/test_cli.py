@@ -296,6 +296,22 @@ def test_the_longest_failure_keeps_to_a_screen() -> None:
     assert {"want", "got", "yours", "FAIL"} <= set(text.split())
 
 
+@pytest.mark.parametrize("intro", ["", "modules/01_tensor.ipynb is ok, but not the package built from it:"])
+def test_a_link_is_whole_and_the_last_line_however_long_the_rest(intro: str) -> None:
+    names = [Outcome("01", f"check_number_{i}", f"e{i}", "ok", i) for i in range(40)]
+    names += [Outcome("01", f"check_{i}", f"e{i}", "waits", i, f"exercise_{i}") for i in range(20)]
+    long, link = "\n".join(["x" * 100] * 9), f"https://example.org/{'y' * 200}#add-subtracts"
+    told = {"looks_like": long, "more": link, "inside": ("modules/01_tensor.ipynb, cell 3", 3, "z")}
+    bad = Outcome("01", "bad", "bad", "FAIL", 9, "", long, long, long, long, None, ("<cell 9>", 3, "y" * 200), long)
+    bad = Outcome(**{**vars(bad), **told})
+    text = report.text(report.Result("01", "tensor", "f", [*names, bad], ["n" * 200] * 5, intro=intro))
+    *lines, last = text.splitlines()
+    assert last == f"        more  {link}"
+    assert len(lines) + 1 + 2 <= 15 and max(map(len, lines)) <= 78
+    words = {line.split()[0] for line in lines if line.strip()}
+    assert {"want", "got", "yours", "FAIL", "looks"} <= words and "printed" not in words
+
+
 def test_a_cell_that_fails_before_the_checks_is_none_of_them() -> None:
     outcomes = [Outcome("01", "imports", "", "FAIL", 1), Outcome("01", "add", "add", "not run")]
     assert report.count(report.Result("01", "tensor", "f", outcomes)) == "0 of 1, 1 not run"
@@ -586,7 +602,7 @@ def test_json_of_test(session: Session) -> None:
         "check": "add", "exercise": "add", "status": "FAIL", "cell": 8, "file": "<cell 8>", "line": 3,
         "yours": "return self", "inside": None,
         "expression": "(Vector([1, 2, 3]) + Vector([10, 20, 30])).data", "want": "[11 22 33]", "got": "[1 2 3]",
-        "says": None, "looks_like": None, "error": None, "waits_for": None, "output": "",
+        "says": None, "looks_like": None, "more": None, "error": None, "waits_for": None, "output": "",
     }  # fmt: skip
 
 

@@ -85,6 +85,11 @@ def test_a_sitting_is_45_to_90_minutes_and_120_for_the_two_big_ones() -> None:
     assert COURSE.lesson("01").minutes == COURSE.lesson("06").minutes == 120
 
 
+def test_a_lesson_says_how_difficult_it_is() -> None:
+    found = {number: "".join(one.id[1] for one in COURSE.lessons if one.difficulty == number) for number in (1, 2, 3)}
+    assert found == {1: "25", 2: "1347", 3: "68"}
+
+
 def test_supplied_files_are_all_others_but_the_mistakes(toy: Lesson) -> None:
     for name in ("toy.py", "mistakes.py", "zebra.py", "ape.py", "hints.toml"):
         (toy.folder / name).touch()

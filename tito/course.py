@@ -24,6 +24,7 @@ class Lesson:
     needs: tuple[str, ...]
     folder: Path
     question_points: int = 0  # what an answer to a question for reflection is worth; 0: its answer is folded text
+    difficulty: int = 2  # 1 to 3
 
     @property
     def stem(self) -> str:
@@ -71,6 +72,7 @@ class Course:
     title: str
     lessons: tuple[Lesson, ...]
     milestones: tuple[Milestone, ...]
+    site: str = ""  # where its pages are, https://...; see tito/links.py
 
     @classmethod
     def find(cls) -> Course:
@@ -87,7 +89,7 @@ class Course:
         table = _read_toml(root / "course.toml")
         lessons = tuple(_lesson(entry, root) for entry in table["lesson"])
         milestones = tuple(_milestone(entry) for entry in table.get("milestone", ()))
-        return cls(root, table["title"], lessons, milestones)
+        return cls(root, table["title"], lessons, milestones, str(table.get("site", "")))
 
     def lesson(self, key: str) -> Lesson:
         """The lesson called `1`, `01`, `tensor` or `01_tensor`."""
@@ -117,8 +119,8 @@ class Course:
 
 def _lesson(entry: dict[str, Any], root: Path) -> Lesson:
     folder = root / "modules" / f"{entry['id']}_{entry['name']}"
-    points = entry.get("question_points", 0)
-    return Lesson(entry["id"], entry["name"], entry["title"], entry["minutes"], tuple(entry["needs"]), folder, points)
+    told = {key: entry[key] for key in ("question_points", "difficulty") if key in entry}
+    return Lesson(entry["id"], entry["name"], entry["title"], entry["minutes"], tuple(entry["needs"]), folder, **told)
 
 
 def _milestone(entry: dict[str, Any]) -> Milestone:

@@ -150,7 +150,10 @@ def place(outcome: Outcome) -> str:
 
 
 def _block(failure: Outcome, room: int) -> list[str]:
-    """Expression, want, got, the learner's line, what was printed, what it means and looks like, in `room` lines."""
+    """Expression, want, got, the learner's line, what was printed, what it means, looks like, and where more is said.
+
+    In `room` lines; the link is never cut or wrapped, as half a link leads nowhere.
+    """
     width = WIDTH - len(INDENT)
     parts = [
         _wrap(failure.expression, width, 3),
@@ -161,20 +164,25 @@ def _block(failure: Outcome, room: int) -> list[str]:
     ]
     says = _wrap(failure.says, width, SAYS_LINES)
     named = _wrap(f"looks like: {failure.looks_like}" if failure.looks_like else None, width, SAYS_LINES)
-    _shorten([*parts, says, named], room - 1)
+    more = [f"{'more':<5} {failure.more}"] if failure.more else []
+    _shorten([*parts, says, named], room - 1 - len(more), [parts[-1], says if named else []])
     lines = [line for part in parts for line in part]
-    below = [*says, *named]
-    return [*lines, "", *below] if below and lines else lines + below
+    below = [*says, *named, *more]
+    gap = [""] if lines and below and len(lines) + len(below) < room else []
+    return [*lines, *gap, *below]
 
 
-def _shorten(parts: list[list[str]], room: int) -> None:
-    """Take lines from the longest parts until all fit."""
+def _shorten(parts: list[list[str]], room: int, spare: Iterable[list[str]]) -> None:
+    """Take lines from the longest parts until all fit; where each has one line left, drop those that can be spared."""
     while sum(map(len, parts)) > room:
         longest = max(reversed(parts), key=len)
-        if len(longest) < 2:
+        if len(longest) >= 2:
+            longest.pop()
+            longest[-1] = cut(longest[-1], WIDTH - len(INDENT) - 4).removesuffix(" ...") + " ..."
+        elif dropped := next(filter(None, spare), None):
+            dropped.clear()
+        else:
             return
-        longest.pop()
-        longest[-1] = cut(longest[-1], WIDTH - len(INDENT) - 4).removesuffix(" ...") + " ..."
 
 
 def _got(failure: Outcome) -> str | None:
@@ -237,6 +245,7 @@ def _outcome_json(outcome: Outcome) -> dict[str, Any]:
         "got": outcome.got,
         "says": outcome.says,
         "looks_like": outcome.looks_like or None,
+        "more": outcome.more or None,
         "error": list(outcome.error) if outcome.error else None,
         "waits_for": outcome.waits_for or None,
         "output": outcome.output,

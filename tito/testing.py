@@ -58,6 +58,7 @@ class Outcome:
 
     status is "ok", "FAIL", "todo", "waits" or "not run"; the other fields are those of tito.checks.CheckFailed. `seen`
     is what all checks of the exercise gave, and `looks_like` the known mistake that gives the same: see diagnosis.py.
+    `more` is the link to where the site explains it: see links.py.
     """
 
     lesson: str
@@ -76,6 +77,7 @@ class Outcome:
     seen: Sequence[Any] = ()
     looks_like: str = ""
     inside: Where | None = None
+    more: str = ""
 
 
 def time_limit() -> float:

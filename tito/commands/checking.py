@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from tito import diagnosis, package, report, student, testing
+from tito import diagnosis, links, package, report, student, testing
 from tito.commands.common import digest_of, require
 from tito.commands.lessons import fold_input, job_of, stored_input
 from tito.course import Course, Lesson
@@ -31,7 +31,7 @@ def check_lesson(
     plan, digest = student.plan(lesson, student.read(path)), digest_of(path)
     folder = package_for(course, workspace, lesson)
     began = time.perf_counter()
-    outcomes = [_named(lesson, one) for one in run([job_of(plan)], folder, keep_going=keep_going)]
+    outcomes = [explained(course, lesson, one) for one in run([job_of(plan)], folder, keep_going=keep_going)]
     seconds = time.perf_counter() - began
     result = Result(lesson.id, lesson.name, workspace.shown(path), outcomes, plan.notes, seconds)
     _remember(workspace, result, digest)
@@ -57,11 +57,13 @@ def failed(course: Course, workspace: Workspace, result: Result, more: str = "")
     return f"{text}\n\n{report.count(result)}.{more}  Stuck?  {hint}"
 
 
-def _named(lesson: Lesson, outcome: Outcome) -> Outcome:
-    """The outcome with the known mistake that it looks like."""
-    if outcome.status != "FAIL" or not outcome.seen:
+def explained(course: Course, lesson: Lesson, outcome: Outcome) -> Outcome:
+    """A failure with the known mistake that it looks like, and the link to what the site says of it."""
+    if outcome.status != "FAIL":
         return outcome
-    return replace(outcome, looks_like=diagnosis.looks_like(lesson, outcome.exercise, outcome.seen))
+    if outcome.seen:
+        outcome = replace(outcome, looks_like=diagnosis.looks_like(lesson, outcome.exercise, outcome.seen))
+    return replace(outcome, more=links.address(course, lesson, outcome))
 
 
 def _remember(workspace: Workspace, result: Result, digest: str) -> None:

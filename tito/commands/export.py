@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tito import package, percent, report
-from tito.commands.checking import check_lesson, failed
+from tito.commands.checking import check_lesson, explained, failed
 from tito.commands.common import chosen, enter
 from tito.commands.lessons import exported_cells, package_jobs, present_input, stored_input
 from tito.course import Course, Lesson
@@ -92,7 +92,7 @@ def _broken(course: Course, folder: Path, lessons: list[Lesson], spare: Spare) -
     if bad is None:
         return None
     lesson = course.lesson(bad)
-    own = [outcome for outcome in outcomes if outcome.lesson == bad]
+    own = [explained(course, lesson, outcome) for outcome in outcomes if outcome.lesson == bad]
     return Result(lesson.id, lesson.name, f"tinytorch/{lesson.name}.py", own, (), time.perf_counter() - began)
 
 

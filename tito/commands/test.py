@@ -7,11 +7,11 @@ With --json, stdout is one object:
                   "checks": [{"check": "add", "exercise": "add", "status": "FAIL", "cell": 9, "file": "<cell 9>",
                               "line": 3, "yours": "return a - b", "inside": "modules/01_tensor.ipynb, cell 31, line 6",
                               "expression": "...", "want": "...", "got": "...", "says": null,
-                              "looks_like": "subtracts instead of adds", "error": ["TypeError", "..."],
-                              "waits_for": null, "output": ""}, ...]}]}
+                              "looks_like": "subtracts instead of adds", "more": "https://...",
+                              "error": ["TypeError", "..."], "waits_for": null, "output": ""}, ...]}]}
 
 A status is "ok", "FAIL", "todo", "waits" or "not run"; what does not apply is null. `inside` is the line of an exported
-lesson that raised the error.
+lesson that raised the error, and `more` the page that explains the failure.
 """
 
 from __future__ import annotations
