@@ -14,6 +14,7 @@ ITEMS = 100_000
 NUMERIC = "biuf"  # kinds of dtype: bool, int, unsigned int, float
 ATOMS = (bool, int, float, str, bytes, type(None))
 KEYS = (str, int, float, bool)
+NARROW = np.dtype(int).itemsize < 8  # in a browser NumPy chooses int32 where it takes int64 elsewhere
 SCALARS = tuple({kind for kind in np.sctypeDict.values() if np.dtype(kind).kind in NUMERIC})
 
 
@@ -68,7 +69,7 @@ class _Copy:
         kind = type(value)
         self._count(value, inside)
         if is_any(kind, ATOMS) or is_any(kind, SCALARS):
-            return value
+            return _wide(value) if kind is np.int32 else value
         if kind is Text:
             return str(value)
         if is_any(kind, (list, tuple, dict)):
@@ -107,4 +108,9 @@ def _array(value: Any) -> Plain:
         raise NotPlain(f"{a(type(value).__name__)}, a subclass of ndarray, where an ndarray itself is wanted")
     if value.dtype.kind not in NUMERIC:
         raise NotPlain(f"an array of dtype {value.dtype}, which holds no plain numbers")
-    return np.array(value)
+    return _wide(np.array(value))
+
+
+def _wide(value: Any) -> Plain:
+    """int32 as the int64 that it would be where NumPy's whole numbers are not narrow."""
+    return value.astype(np.int64) if NARROW and value.dtype == np.int32 else value

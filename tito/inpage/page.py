@@ -19,7 +19,7 @@ from tito.course import Course, Lesson
 from tito.errors import UserError
 from tito.fold import patches
 from tito.fold.names import bound_by
-from tito.inpage import earlier, needs
+from tito.inpage import alone, earlier, needs, wide
 from tito.inpage.here import Here
 from tito.inpage.kernel import Kernel, Ran
 from tito.inpage.printed import Write
@@ -42,6 +42,8 @@ class Page:
         self.cells: tuple[Cell, ...] = release.student_cells(lesson) if lesson else ()
         self.earlier = [earlier.whose(need, saved.get(need.id, Saved())) for need in needs.lessons(course, lesson)]
         self.trouble = ""
+        wide.prepare()
+        alone.prepare()
         self.package = self._build(saved)
         self.kernel = Kernel()
         self.ran: set[str] = set()
