@@ -19,7 +19,16 @@ from tito.workspace import Workspace, read_json
 
 FENCE = "```"
 PARTS = ("numpy", "jupytext", "filelock", "matplotlib", "jupyterlab", "notebook", "ipykernel", "nbgrader", "pytest")
-VARIABLES = ("TERM", "TERM_PROGRAM", "NO_COLOR", "PYTHONUTF8", "PYTHONIOENCODING", "TITO_SECONDS", "TITO_SITE", "TINYTORCH_PACKAGE")
+VARIABLES = (
+    "TERM",
+    "TERM_PROGRAM",
+    "NO_COLOR",
+    "PYTHONUTF8",
+    "PYTHONIOENCODING",
+    "TITO_SECONDS",
+    "TITO_SITE",
+    "TINYTORCH_PACKAGE",
+)
 NAMES = ("USER", "USERNAME", "LOGNAME")
 
 
