@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import threading
-import warnings
 from contextlib import suppress
 
 import numpy as np
@@ -14,8 +13,6 @@ import torch
 import torch.nn.functional as F
 import torch.utils.data as D
 from tinytorch import Generator, Parameter, Tensor
-
-warnings.simplefilter("ignore")
 
 
 def leaf(values, dtype="float64"):
@@ -422,6 +419,7 @@ def test_modes():
         tt.no_grad(tt.is_grad_enabled)()
 
 
+@pytest.mark.filterwarnings("ignore:Input #0 requires gradient")  # PyTorch warns, and then raises
 def test_gradchecks():
     with pytest.raises(ValueError):
         tt.gradcheck(lambda a: a.detach() * a, [np.array([1.0, 2.0])])
@@ -430,7 +428,7 @@ def test_gradchecks():
             lambda a: a.detach() * a, torch.tensor([1.0, 2.0], dtype=torch.float64, requires_grad=True)
         )
     assert tt.gradcheck(lambda a: a * a, [np.float32([1, 2])])
-    with pytest.raises(torch.autograd.gradcheck.GradcheckError):
+    with pytest.raises(RuntimeError):
         torch.autograd.gradcheck(lambda a: a * a, torch.tensor([1.0, 2.0], requires_grad=True))
 
 
@@ -646,6 +644,7 @@ def test_clip():
     assert np.isfinite(ours([[1e25, 1e25]], 1.0)[0])
 
 
+@pytest.mark.filterwarnings("ignore:Detected pickle protocol")  # PyTorch's, of a file that is not its own
 def test_files(tmp_path):
     from tinytorch import CheckpointError, load_npz, load_torch_state, read_checkpoint, save_npz, write_checkpoint
 
@@ -760,7 +759,7 @@ def test_more_claims():
     with pytest.raises(TypeError):
         Tensor([2.0]) ** Tensor([3.0])
     with (
-        pytest.raises(torch.autograd.gradcheck.GradcheckError, match="numerical:.*\n.*analytical:")
+        pytest.raises(RuntimeError, match="numerical:.*\n.*analytical:")
         if hasattr(torch.autograd.gradcheck, "GradcheckError")
         else pytest.raises(RuntimeError, match="numerical:")
     ):
