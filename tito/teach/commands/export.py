@@ -64,7 +64,7 @@ def _gradebook(args: Namespace, folder: Folder, store: Store, name: str) -> int:
                 done += count
                 bar.update(count)
     print(f"{done} submissions went into the gradebook; what went in before stands.")
-    print("Next:  nbgrader formgrader, for what is graded by hand")
+    print("Next:  jupyter lab, menu Nbgrader, Formgrader, for what is graded by hand")
     return 0
 
 
