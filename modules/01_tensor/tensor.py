@@ -1257,33 +1257,39 @@ def __iter__(self: Tensor) -> Iterator[Tensor]:
 
 # %% twin="Tensor.compare"
 @patch
+def _beside(self: Tensor, other: Any) -> np.ndarray:
+    """The other side's numbers; those of no tensor in this one's precision, so that `Tensor([0.1]) == 0.1`."""
+    return other.data if isinstance(other, Tensor) else as_array(other, self.data.dtype)
+
+
+@patch
 def __eq__(self: Tensor, other: Any) -> Any:
-    return Tensor(self.data == np.asarray(other))
+    return Tensor(self.data == self._beside(other))
 
 
 @patch
 def __ne__(self: Tensor, other: Any) -> Any:
-    return Tensor(self.data != np.asarray(other))
+    return Tensor(self.data != self._beside(other))
 
 
 @patch
 def __lt__(self: Tensor, other: Any) -> Tensor:
-    return Tensor(self.data < np.asarray(other))
+    return Tensor(self.data < self._beside(other))
 
 
 @patch
 def __le__(self: Tensor, other: Any) -> Tensor:
-    return Tensor(self.data <= np.asarray(other))
+    return Tensor(self.data <= self._beside(other))
 
 
 @patch
 def __gt__(self: Tensor, other: Any) -> Tensor:
-    return Tensor(self.data > np.asarray(other))
+    return Tensor(self.data > self._beside(other))
 
 
 @patch
 def __ge__(self: Tensor, other: Any) -> Tensor:
-    return Tensor(self.data >= np.asarray(other))
+    return Tensor(self.data >= self._beside(other))
 
 
 # %% supplied="zeros"

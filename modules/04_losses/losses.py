@@ -918,8 +918,8 @@ picked = beliefs[np.arange(32), labels]
 4 * (32 * 10 + 32 + 1), beliefs.nbytes + picked.nbytes + picked.mean().nbytes, CrossEntropyLoss()(logits, labels).nbytes
 
 # %% [markdown]
-# 1,412 bytes against 4. From lesson 06 on every result is kept until the way back has passed it, so this memory is
-# really saved. And time, the three steps divided by the fused one:
+# 1,412 bytes of results against 4. From lesson 06 on each result is kept until the way back has passed it; the fused one
+# keeps its exponentials and their sums. And time, the three steps divided by the fused one:
 
 # %%
 def seconds(work):
@@ -969,5 +969,6 @@ round(seconds(lambda: SoftmaxCrossEntropy(t, None, 32.0).forward(z)) / naive, 1)
 # Losses for numbers, for yes or no, and for classes, with weights, rows to leave out and smoothed targets; each stays
 # finite where its scores do. They cost a maximum a row, and the fused one saves the arrays between.
 #
-# Not built: losses for sequences and rankings, because no later lesson has such data; a sum instead of a mean, because
-# `total_weight` gives it back; a weight for the yes, because no lesson has rare ones. Next, lesson 05 brings batches.
+# Not built: losses for rankings, because no later lesson has such data; a sum instead of a mean, because `total_weight`
+# gives it back. A loss for sequences and a weight for rare yeses come supplied with lesson 08. Next, lesson 05 brings
+# batches.

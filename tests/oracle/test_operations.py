@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -162,3 +163,12 @@ def test_matmul(front: tuple[int, ...], seed: int) -> None:
     (z * z).sum().backward()
     for mine, its in zip(ours, theirs):
         np.testing.assert_allclose(mine.grad, its.grad.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("compare", [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge])
+@pytest.mark.parametrize("other", [0.1, 0.3, 1, True])
+def test_a_number_is_compared_in_the_precision_of_the_tensor(compare: Callable[..., Any], other: float) -> None:
+    numbers = [0.1, 0.3, 1.0, -2.0]
+    for dtype in ("float32", "float64"):
+        ours = compare(Tensor(numbers, dtype=dtype), other)
+        assert ours.data.tolist() == compare(torch.tensor(numbers, dtype=getattr(torch, dtype)), other).tolist()
