@@ -20,14 +20,19 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx.ext.autodoc",
-    "sphinx.ext.napoleon",
+    "pages.docstrings",
 ]
 exclude_patterns = ["extra"]
 nb_execution_mode = "off"  # cells bring their outputs: pages/execute.py
 nb_merge_streams = True
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline", "attrs_block", "html_image"]
 myst_heading_anchors = 3
-autodoc_typehints = "description"
+add_module_names = False
+autodoc_inherit_docstrings = False  # what has no docstring is not in the reference
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True  # defaults as they are written
+maximum_signature_line_length = 80
+toc_object_entries_show_parents = "hide"
 mathjax_path = "mathjax/tex-chtml.js"
 templates_path = [str(HERE / "theme" / "templates")]
 

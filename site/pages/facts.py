@@ -4,7 +4,9 @@
 |---|---|
 | `lessons`, `milestones` | how many there are |
 | `exercises`, `checks`, `checks_visible`, `checks_hidden` | of all lessons; `exercises 03` of one |
-| `mistakes`, `hints` | as those |
+| `mistakes`, `mistakes_named`, `hints` | as those; named are those that `tito test` can tell by what they give |
+| `alternatives` | right answers of another kind that the tests try |
+| `mutants_least` | share of generic changes of the solutions that the checks must catch: `95 %` |
 | `answer_lines` | lines that the stubs promise in all, or in one lesson |
 | `minutes`, `hours` | of all lessons; `minutes 03` of one |
 | `files`, `files_supplied` | of the package |
@@ -48,8 +50,9 @@ from pathlib import Path
 
 from pages import about, measured, pytorch
 from pages.site import ROOT, Site
-from tito import __version__
+from tito import __version__, diagnosis
 from tito.course import Course, Lesson, _read_toml
+from tito.dev import survivors
 from tito.dev.mistakes import mistakes_of
 from tito.dev.size import BUDGET, code_lines, function_lengths
 from tito.percent import Cell
@@ -88,6 +91,20 @@ def checks_hidden(site: Site, *lesson: Words) -> str:
 
 def mistakes(site: Site, *lesson: Words) -> str:
     return f"{sum(len(mistakes_of(one)) for one in _lessons(site.solved, lesson)):,}"
+
+
+def mistakes_named(site: Site, *lesson: Words) -> str:
+    known = [each for one in _lessons(site.solved, lesson) for each in diagnosis.load(one).values()]
+    return f"{sum(not mistake['unsure'] for each in known for mistake in each['mistakes']):,}"
+
+
+def alternatives(site: Site) -> str:
+    sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "alternatives").glob("*.py"))
+    return str(sum(source.count("\n# %% exercise=") for source in sources))
+
+
+def mutants_least(site: Site) -> str:
+    return f"{100 * survivors.LEAST:.0f} %"
 
 
 def hints(site: Site, *lesson: Words) -> str:
