@@ -101,12 +101,12 @@ def _own_cells(course: Iterable[Cell], file: StudentFile, notes: list[str]) -> d
             continue
         if cell.id not in own:
             own[cell.id] = cell
-        elif wanted.role not in ("demo", "prose") and not _is_rest(cell, own[cell.id]):
+        elif wanted.role not in ("demo", "prose") and not is_rest(cell, own[cell.id]):
             notes.append(f"cells {own[cell.id].number} and {cell.number} are both {_named(wanted)}; the first counts")
     return own
 
 
-def _is_rest(cell: StudentCell, first: StudentCell) -> bool:
+def is_rest(cell: StudentCell, first: StudentCell) -> bool:
     """Whether two cells of one name, as Jupyter leaves them where a cell was split, define different things."""
     names = _names(cell.source)
     return cell.kind == "code" and bool(names) and not names & _names(first.source)
@@ -115,9 +115,10 @@ def _is_rest(cell: StudentCell, first: StudentCell) -> bool:
 def _rests(course: Iterable[Cell], file: StudentFile, own: dict[str, StudentCell]) -> Iterator[tuple[Place, PlanCell]]:
     """What follows the first of several cells of one name."""
     for index, cell in enumerate(course):
+        id = cell.id
         for part in file.cells if cell.exported else ():
-            if part.id == cell.id and part is not own[cell.id] and _is_rest(part, own[cell.id]):
-                yield (index, 0, part.number), _planned(part, file, cell.role, cell.name, cell.id)
+            if part.id == id and part is not own[id] and is_rest(part, own[id]):
+                yield (index, 0, part.number), _planned(part, file, cell.role, cell.name, id)
 
 
 def _definitions(

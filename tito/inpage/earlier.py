@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tito import percent, student, studentfile
+from tito import percent, release, student, studentfile
 from tito.commands.lessons import exported_cells
 from tito.course import Lesson
 from tito.inpage.saved import Saved, done, notebook, solutions
-from tito.release import has_solutions
 from tito.workspace import Workspace, write_text
 
 EMPTY = Saved()
@@ -35,7 +34,7 @@ def whose(lesson: Lesson, saved: Saved) -> Whose:
     count = sum(finished.values())
     if count == len(finished):
         return Whose(lesson, "yours", count, count)
-    if not has_solutions(lesson):
+    if not release.has_solutions(lesson):
         return Whose(lesson, "unwritten", count, len(finished))
     return Whose(lesson, "both" if count else "ours", count, len(finished))
 
@@ -52,7 +51,7 @@ def store(workspace: Workspace, lessons: Sequence[Whose], saved: Mapping[str, Sa
 def snapshot(workspace: Workspace, lesson: Lesson, sources: Mapping[str, str]) -> str:
     """What an export would store of the lesson's notebook with these sources."""
     path = workspace.modules / f"{lesson.stem}.ipynb"
-    plan = student.plan(lesson, studentfile.parse(path, notebook(lesson, sources)))
+    plan = student.plan(lesson, studentfile.parse(path, notebook(release.student_cells(lesson), sources)))
     return percent.write(exported_cells(plan))
 
 

@@ -11,7 +11,6 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from importlib import invalidate_caches
 from io import StringIO
 from pathlib import Path
 from types import ModuleType
@@ -75,9 +74,9 @@ class Memory(runner.Channel):
 def alone(package: Path) -> Iterator[None]:
     """Import the package from this folder, anew; afterwards everything is as it was."""
     modules, main, path = _taken(), sys.modules["__main__"], list(sys.path)
-    folder, options = Path.cwd(), np.get_printoptions()
+    folder, options, unwritten = Path.cwd(), np.get_printoptions(), sys.dont_write_bytecode
+    sys.dont_write_bytecode = False  # or every check would compile the package anew
     sys.path.insert(0, str(package))
-    invalidate_caches()
     try:
         with np.errstate(divide="warn", over="warn", under="ignore", invalid="warn"):
             yield
@@ -85,7 +84,7 @@ def alone(package: Path) -> Iterator[None]:
         _taken()
         sys.modules.update(modules)
         sys.modules["__main__"] = main
-        sys.path[:] = path
+        sys.path[:], sys.dont_write_bytecode = path, unwritten
         os.chdir(folder)
         np.set_printoptions(**options)
 

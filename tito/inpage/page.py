@@ -87,7 +87,7 @@ class Page:
         """Check one exercise, or all: what `tito test --keep-going --json` says of the lesson with these sources."""
         if self.lesson is None:
             raise UserError("this page has no lesson to check; open one of the lessons' pages")
-        write_text(self.workspace.modules / f"{self.lesson.stem}.ipynb", notebook(self.lesson, sources))
+        write_text(self.workspace.modules / f"{self.lesson.stem}.ipynb", notebook(self.cells, sources))
 
         def run(jobs: Sequence[Job], folder: Path, *, keep_going: bool) -> list[Outcome]:
             return testing.run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import zlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tito import release
@@ -41,13 +41,10 @@ def owner(cells: Iterable[Cell], check: Cell) -> Cell | None:
     return next((cell for cell in cells if cell.role in ("exercise", "twin") and cell.name == name), None)
 
 
-def notebook(lesson: Lesson, sources: Mapping[str, str]) -> str:
-    """The student's notebook with these sources in place of the course's, by cell id."""
-    table = release.notebook(lesson)
-    for cell in table["cells"]:
-        if cell["id"] in sources:
-            cell["source"] = sources[cell["id"]].splitlines(keepends=True)
-    return json.dumps(table, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+def notebook(cells: Iterable[Cell], sources: Mapping[str, str]) -> str:
+    """The student's notebook of these released cells, with these sources in place of the course's, by cell id."""
+    own = [replace(cell, source=sources.get(cell.id, cell.source)) for cell in cells]
+    return json.dumps(release.notebook_of(own, solutions=False), ensure_ascii=False)
 
 
 def done(lesson: Lesson, saved: Saved) -> dict[str, bool]:
