@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tito import release
 from tito.course import Course
 from tito.inpage import earlier, lite
 from tito.inpage.saved import notebook, solutions
@@ -23,7 +24,7 @@ def whose(folder: Path) -> str:
 
 
 def left_in(folder: Path, sources: dict[str, str]) -> Path:
-    (folder / f"{FIRST.stem}.ipynb").write_text(notebook(FIRST, sources), encoding="utf-8")
+    (folder / f"{FIRST.stem}.ipynb").write_text(notebook(release.student_cells(FIRST), sources), encoding="utf-8")
     return folder
 
 
@@ -67,8 +68,6 @@ def test_a_notebook_in_lite_has_a_first_cell_more_and_nothing_else() -> None:
     sys.path.insert(0, str(COURSE.root / "site"))
     from pages.lite import notebook as of_lite
     from pages.site import Site
-
-    from tito import release
 
     site = Site(COURSE, COURSE, Path(), Path(), Path(), False)  # type: ignore[arg-type]  # the course is asked, no more
     mine, theirs = of_lite(site, FIRST)["cells"], release.notebook(FIRST)["cells"]

@@ -1,0 +1,112 @@
+"""A headless Chromium that can reach this machine only, and what happens in it while a page is viewed.
+
+Begin at `Chrome.visit`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Page, Playwright
+
+PROGRAM = "/usr/bin/chromium"
+FLAGS = (
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--disable-background-networking",
+    "--disable-dev-shm-usage",
+    "--no-sandbox",
+)
+HERE = ("127.0.0.1", "")  # hosts that a page may ask; "" is that of file:, data: and blob:
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
+AXE = "tags => axe.run(document, {resultTypes: ['violations'], runOnly: tags}).then(found => found.violations)"
+SETTLED = "async () => { await document.fonts.ready; await (window.MathJax?.startup?.promise); }"
+OPENED = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
+TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+PICTURES = """() => [...document.querySelectorAll('img, svg[role=img]')].map(one => ({
+    name: one.getAttribute('src') || 'svg',
+    says: one.getAttribute('alt') || one.getAttribute('aria-label') || one.querySelector('title')?.textContent || '',
+}))"""
+
+
+@cache
+def axe_source() -> str:
+    """axe-core's script, from the package that carries it; nothing of that package is imported."""
+    spec = importlib.util.find_spec("axe_playwright_python")
+    assert spec and spec.submodule_search_locations
+    return (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
+
+
+@dataclass
+class Visit:
+    """A page that is open, and what went wrong or over the line since."""
+
+    page: Page
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+    received: int = 0  # bytes, as sent: headers and compressed bodies
+
+    def elsewhere(self) -> list[str]:
+        """Requests to other hosts."""
+        return [url for url in self.requests if (urlsplit(url).hostname or "") not in HERE]
+
+    def violations(self) -> list[str]:
+        """What axe finds: rule and element; everything that can be unfolded is."""
+        self.page.evaluate(OPENED)
+        self.page.evaluate(axe_source())
+        found = self.page.evaluate(AXE, RULES)
+        return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
+
+    def too_wide(self) -> int:
+        """By how many pixels the page is wider than its window."""
+        return int(self.page.evaluate(TOO_WIDE))
+
+    def unsaid(self) -> list[str]:
+        """Pictures whose words are fewer than three, which says no message."""
+        pictures: list[dict[str, str]] = self.page.evaluate(PICTURES)
+        return [picture["name"][:200] for picture in pictures if len(picture["says"].split()) < 3]
+
+
+class Chrome:
+    """One browser; each visit has a profile of its own, with nothing in its cache."""
+
+    def __init__(self, playwright: Playwright) -> None:
+        self.browser = playwright.chromium.launch(executable_path=PROGRAM, args=list(FLAGS))
+
+    @contextmanager
+    def visit(self, url: str, width: int = 1280, scheme: str = "light", **more: Any) -> Iterator[Visit]:
+        """Open a page for a reader who prefers light or dark, in a window so wide, and wait until it is at rest."""
+        size = {"width": width, "height": 844 if width < 600 else 900}
+        context = self.browser.new_context(viewport=size, color_scheme=scheme, **more)
+        try:
+            visit = Visit(context.new_page())
+            _watch(visit)
+            visit.page.goto(url, wait_until="load")
+            visit.page.wait_for_load_state("networkidle")
+            visit.page.evaluate(SETTLED)
+            yield visit
+        finally:
+            context.close()
+
+
+def _watch(visit: Visit) -> None:
+    """Keep what the page asks for, what it is sent, and what it complains about."""
+    page, errors = visit.page, visit.errors
+    page.on("request", lambda request: visit.requests.append(request.url))
+    page.on("requestfailed", lambda request: errors.append(f"failed: {request.url} {request.failure}"))
+    page.on("response", lambda answer: errors.append(f"{answer.status}: {answer.url}") if answer.status > 399 else None)
+    page.on("pageerror", lambda error: errors.append(f"error: {error}"))
+    page.on("console", lambda said: errors.append(f"console: {said.text}") if said.type == "error" else None)
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    session.on("Network.loadingFinished", lambda event: _add(visit, event))
+
+
+def _add(visit: Visit, event: dict[str, Any]) -> None:
+    visit.received += int(event["encodedDataLength"])

@@ -1,0 +1,63 @@
+"""Every page as it is viewed: what axe finds, what it weighs, what it asks for, whether it fits a phone.
+
+One page of each kind is seen light and dark, wide and narrow; every other page once, in the mode that its place in the
+list falls on, so that each mode sees a share of them.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from chrome import Chrome, Visit
+from conftest import pages
+from served import Server
+
+MODES = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
+MOST = 1_000_000  # bytes that a page may weigh, compressed, before anything is run
+KINDS = {  # pages of one template: the first that matches stands for all
+    "home": r"index\.html",
+    "start": r"start\.html",
+    "lesson": r"lessons/\d\d_\w+\.html",
+    "milestone": r"milestones/m\d\w*\.html",
+    "module": r"reference/(?!index|cli|commands|pytorch)[\w/.]+\.html",
+    "commands": r"reference/(cli|commands)\.html",
+    "pytorch": r"reference/pytorch\.html",
+    "instructors": r"instructors/[\w-]+\.html",
+    "framework": r"framework(/\w+)?\.html",
+    "search": r"search\.html",
+}
+
+
+def seen() -> list[tuple[str, int, str]]:
+    """Each page with the modes in which it is looked at."""
+    every = pages()
+    first = {next((page for page in every if re.fullmatch(kind, page)), None) for kind in KINDS.values()}
+    rest = [(page, *MODES[number % 4]) for number, page in enumerate(every) if page not in first]
+    return [(page, *mode) for page in every if page in first for mode in MODES] + rest
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_page_is_there(kind: str) -> None:
+    assert [page for page in pages() if re.fullmatch(KINDS[kind], page)]
+
+
+@pytest.mark.parametrize(("page", "width", "scheme"), seen())
+def test_page(page: str, width: int, scheme: str, chrome: Chrome, server: Server) -> None:
+    """All at once, since opening the page is what takes the time."""
+    with chrome.visit(server.url + page + ("?q=broadcasting" if page == "search.html" else ""), width, scheme) as visit:
+        assert not faults(visit, page)
+
+
+def faults(visit: Visit, page: str) -> list[str]:
+    """What is wrong with the page, in words; its weight is read first, before anything is unfolded."""
+    weight, formulas = visit.received, visit.page.locator(".math").count()
+    mathjax = any("mathjax" in url for url in visit.requests)
+    found = [f"weighs {weight:,} bytes"] if weight > MOST else []
+    found += ["MathJax, and no formula"] if mathjax and not formulas else []
+    found += ["formulas, and no MathJax"] if formulas and not mathjax else []
+    found += [f"{visit.too_wide()} pixels too wide"] if visit.too_wide() > 0 else []
+    found += [f"no words for {name}" for name in visit.unsaid()]
+    found += visit.violations()
+    found += [f"asks elsewhere: {url}" for url in visit.elsewhere()]
+    return found + visit.errors
