@@ -46,7 +46,7 @@ def converted(docstring: str) -> Iterator[str]:
 
 
 def classed(name: str, *lines: str) -> list[str]:
-    """Lines that Sphinx gives a class; inside of it, for what MyST parses as reStructuredText knows no pending nodes."""
+    """Lines that Sphinx gives a class: inside the directive, for within MyST nothing waits for what follows it."""
     return [f".. rst-class:: {name}", "", *(f"   {line}" for line in lines), ""]
 
 

@@ -9,6 +9,7 @@
 | `mutants_least` | share of generic changes of the solutions that the checks must catch: `95 %` |
 | `answer_lines` | lines that the stubs promise in all, or in one lesson |
 | `minutes`, `hours` | of all lessons; `minutes 03` of one |
+| `minutes_range` | of a lesson: `45 to 120` |
 | `files`, `files_supplied` | of the package |
 | `lines`, `lines_exported`, `lines_supplied` | lines of code: no blank line, comment, docstring, import |
 | `budget` | lines of code that the exported lessons may have |
@@ -123,6 +124,11 @@ def minutes(site: Site, *lesson: Words) -> str:
 
 def hours(site: Site) -> str:
     return f"{sum(one.minutes for one in site.course.lessons) / 60:.0f}"
+
+
+def minutes_range(site: Site) -> str:
+    found = [one.minutes for one in site.course.lessons]
+    return f"{min(found)} to {max(found)}"
 
 
 def _lessons(course: Course, named: Iterable[str]) -> list[Lesson]:
