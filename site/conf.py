@@ -15,6 +15,7 @@ project = "TinyTorch"
 html_title = "TinyTorch"
 author = copyright = "the TinyTorch authors"
 language = "en"
+smartquotes_action = "q"  # quotation marks alone: `--` stays an option's two dashes
 extensions = [
     "myst_nb",
     "sphinx_copybutton",
@@ -31,7 +32,7 @@ add_module_names = False
 autodoc_inherit_docstrings = False  # what has no docstring is not in the reference
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True  # defaults as they are written
-maximum_signature_line_length = 80
+maximum_signature_line_length = 120
 toc_object_entries_show_parents = "hide"
 mathjax_path = "mathjax/tex-chtml.js"
 templates_path = [str(HERE / "theme" / "templates")]

@@ -63,7 +63,7 @@ def page(site: Site, lesson: Lesson) -> dict[str, Any]:
 def _head(site: Site, lesson: Lesson) -> Iterator[dict[str, Any]]:
     """Title, the box of facts, what is written, and how to run it here."""
     (title, first), *_ = _first_heading(lesson)
-    described = f"```{{meta}}\n:description: {_written(site, lesson)['']}\n```"
+    described = f"```{{eval-rst}}\n.. meta::\n   :description: {_written(site, lesson)['']}\n```"
     yield _markdown(f"{described}\n\n# {title}\n\n{about.box(site, lesson)}\n\n{_manifest(lesson)}\n\n{first}")
     yield _markdown(f"## What you write\n\n{about.exercises(site, lesson)}")
 
