@@ -28,6 +28,7 @@ KERNEL = "@jupyterlite/pyodide-kernel-extension"
 PACKAGES = ("jupyterlite-core", "jupyterlite-pyodide-kernel", "comm")  # what the built folder is made of
 # From the kernel's worker in lite/extensions/@jupyterlite/pyodide-kernel-extension/static to the site.
 FROM_WORKER = "../" * 5
+BESIDE = "../pyodide/"  # the site's own copy, as vendor.py names it
 STAMP = "made-from.txt"
 ICONS = ("favicon-notebook.ico", "favicon-busy-1.ico", "favicon-file.ico")
 DATE = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is made
@@ -38,17 +39,17 @@ OURS = ", of your own answers in the notebooks beside this one, and of ours wher
 YOURS = ", of your own answers in the notebooks beside this one. Write those first: this edition holds no answers"
 
 
-def build(site: Site, target: Path) -> None:
+def build(site: Site, target: Path, pyodide: str = BESIDE) -> None:
     """Write `target/lite`, unless it holds just this. `target` is the folder that is served.
 
-    Raises RuntimeError with the end of what JupyterLite said when it fails.
+    `pyodide` is what vendor.pyodide gives: the site's own copy, or the address of one elsewhere. Raises RuntimeError with the end of what JupyterLite said when it fails.
     """
-    folder, made_from = target / "lite", key(_depends_on(site))
+    folder, made_from = target / "lite", key([pyodide, *_depends_on(site)])
     if (folder / STAMP).is_file() and (folder / STAMP).read_text(encoding="utf-8") == made_from:
         return
     shutil.rmtree(folder, ignore_errors=True)
     with tempfile.TemporaryDirectory() as place:
-        _run(_source(site, Path(place), folder))
+        _run(_source(site, Path(place), folder, pyodide))
     _add_icons(folder)
     (folder / STAMP).write_text(made_from, encoding="utf-8")
 
@@ -89,10 +90,10 @@ def _wheel(site: Site) -> str:
     return wheel.name
 
 
-def _source(site: Site, place: Path, output: Path) -> Path:
+def _source(site: Site, place: Path, output: Path, pyodide: str) -> Path:
     """Lay out the folder that JupyterLite builds from."""
     shutil.copy(SETTINGS / "overrides.json", place)
-    _write(place / "jupyter-lite.json", _settings(site))
+    _write(place / "jupyter-lite.json", _settings(site, pyodide))
     _write(place / "jupyter_lite_config.json", {"LiteBuildConfig": _config(output)})
     _pack("comm", place / "pypi")
     for lesson in site.course.lessons:
@@ -103,10 +104,12 @@ def _source(site: Site, place: Path, output: Path) -> Path:
     return place
 
 
-def _settings(site: Site) -> dict[str, Any]:
+def _settings(site: Site, pyodide: str) -> dict[str, Any]:
     """Where a kernel finds Pyodide and, on top of it, the course."""
     settings: dict[str, Any] = json.loads((SETTINGS / "jupyter-lite.json").read_text(encoding="utf-8"))
     kernel = settings["jupyter-config-data"]["litePluginSettings"][f"{KERNEL}:kernel"]
+    if pyodide != BESIDE:
+        kernel["pyodideUrl"] = f"{pyodide}pyodide.js"
     kernel["loadPyodideOptions"]["packages"].append(f"{FROM_WORKER}_static/run/{_wheel(site)}")
     return settings
 

@@ -28,8 +28,22 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 AXE = "tags => axe.run(document, {resultTypes: ['violations'], runOnly: tags}).then(found => found.violations)"
 SETTLED = "async () => { await document.fonts.ready; await (window.MathJax?.startup?.promise); }"
 OPENED = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
+# Of the thousands of coloured words in a lesson's code, one of each look (colours, size) is looked at; the others become
+# plain text. axe takes half a minute for all of them.
+ONE_OF_EACH_LOOK = """() => {
+  const seen = new Set();
+  for (const word of document.querySelectorAll('div.highlight pre span')) {
+    const block = getComputedStyle(word.closest('pre')).backgroundColor;
+    const own = getComputedStyle(word);
+    const look = [block, own.color, own.backgroundColor, own.fontSize, own.fontWeight].join();
+    if (seen.has(look)) word.replaceWith(word.textContent);
+    seen.add(look);
+  }
+  document.body.normalize();
+}"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
-PICTURES = """() => [...document.querySelectorAll('img, svg[role=img]')].map(one => ({
+PICTURES = """() => [...document.querySelectorAll('img, svg[role=img]')]
+  .filter(one => one.ariaHidden !== 'true').map(one => ({
     name: one.getAttribute('src') || 'svg',
     says: one.getAttribute('alt') || one.getAttribute('aria-label') || one.querySelector('title')?.textContent || '',
 }))"""
@@ -59,6 +73,7 @@ class Visit:
     def violations(self) -> list[str]:
         """What axe finds: rule and element; everything that can be unfolded is."""
         self.page.evaluate(OPENED)
+        self.page.evaluate(ONE_OF_EACH_LOOK)
         self.page.evaluate(axe_source())
         found = self.page.evaluate(AXE, RULES)
         return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]

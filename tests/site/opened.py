@@ -7,8 +7,11 @@ spaces, so that neither layout nor wrapping matters.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import json
+import lzma
 import re
 import tarfile
 import zipfile
@@ -21,6 +24,7 @@ import numpy as np
 BLANKS = b" \t\r\n\f\v"
 ESCAPE = re.compile(r'\\(u[0-9a-fA-F]{4}|["\\/bfnrt])')
 TAG = re.compile(r"<[^<>]*>")
+PACKED = {".gz": gzip.decompress, ".tgz": gzip.decompress, ".bz2": bz2.decompress, ".xz": lzma.decompress}
 WORD = 8  # bytes that are compared at once
 
 
@@ -37,15 +41,22 @@ def texts(folder: Path) -> Iterator[tuple[str, list[bytes]]]:
 
 def _opened(name: str, data: bytes) -> Iterator[tuple[str, list[bytes]]]:
     yield name, forms(data)
+    for inner, content in _inside(Path(name).suffix, data):
+        yield from _opened(f"{name}: {inner}", content)
+
+
+def _inside(suffix: str, data: bytes) -> Iterator[tuple[str, bytes]]:
+    """What an archive holds, by name; nothing of what is none."""
     if zipfile.is_zipfile(io.BytesIO(data)):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            for each in archive.infolist():
-                yield from () if each.is_dir() else _opened(f"{name}: {each.filename}", archive.read(each))
-    elif name.endswith((".tar", ".gz", ".bz2", ".xz", ".tgz")):
+            yield from ((each.filename, archive.read(each)) for each in archive.infolist() if not each.is_dir())
+    elif suffix in PACKED:
+        unpacked = PACKED[suffix](data)
+        yield ("unpacked.tar" if tarfile.is_tarfile(io.BytesIO(unpacked)) else "unpacked"), unpacked
+    elif suffix == ".tar":
         with tarfile.open(fileobj=io.BytesIO(data)) as archive:
-            for member in archive:
-                file = archive.extractfile(member)
-                yield from _opened(f"{name}: {member.name}", file.read()) if file else ()
+            files = ((member.name, archive.extractfile(member)) for member in archive)
+            yield from ((inner, content.read()) for inner, content in files if content)
 
 
 def forms(data: bytes) -> list[bytes]:

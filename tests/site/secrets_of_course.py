@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from opened import squeezed
+from opened import forms, squeezed
 
 from tito import release
 from tito.course import Course, Lesson
@@ -58,7 +57,7 @@ def shown(course: Course) -> Iterator[str]:
 def hints(course: Course) -> bytes:
     """Hints are given one by one, and the last is nearly the line: what stands in hints.toml is no secret there."""
     files = (lesson.folder / "hints.toml" for lesson in course.lessons)
-    return b"\n".join(squeezed(path.read_text(encoding="utf-8")) for path in files if Path(path).is_file())
+    return b"\n".join(form for path in files if path.is_file() for form in forms(path.read_bytes()))
 
 
 def _mistaken(lesson: Lesson) -> Iterator[str]:

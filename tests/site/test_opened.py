@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import tarfile
@@ -56,6 +57,7 @@ WRAPPED: dict[str, Callable[[str], bytes]] = {
     "all.zip": lambda code: zipped("lesson.ipynb", notebook(code)),
     "deep.zip": lambda code: zipped("inner.whl", zipped("x.py", code.encode())),
     "pages.tar.gz": lambda code: tarred("page.html", highlighted(code)),
+    "table.csv.gz": lambda code: gzip.compress(code.encode()),
     "searchindex.js": lambda code: f"Search.setIndex({json.dumps({'titles': [code]})})".encode(),
     "notebook-in-json.json": lambda code: json.dumps({"content": notebook(code).decode()}).encode(),
     "html-in-notebook.ipynb": lambda code: json.dumps({"text/html": highlighted(code).decode()}).encode(),

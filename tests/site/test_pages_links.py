@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from conftest import pages
 from links import broken
 
 
 def test_every_reference_leads_somewhere(built: Path) -> None:
-    assert broken(built.resolve(), pages()) == []
+    lost = broken(built.resolve(), pages())
+    if lost:
+        pytest.fail("\n".join(lost), pytrace=False)
 
 
 def test_a_lost_file_and_a_lost_anchor_are_found(tmp_path: Path) -> None:

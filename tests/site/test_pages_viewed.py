@@ -46,10 +46,12 @@ def test_each_kind_of_page_is_there(kind: str) -> None:
 def test_page(page: str, width: int, scheme: str, chrome: Chrome, server: Server) -> None:
     """All at once, since opening the page is what takes the time."""
     with chrome.visit(server.url + page + ("?q=broadcasting" if page == "search.html" else ""), width, scheme) as visit:
-        assert not faults(visit, page)
+        found = faults(visit)
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)
 
 
-def faults(visit: Visit, page: str) -> list[str]:
+def faults(visit: Visit) -> list[str]:
     """What is wrong with the page, in words; its weight is read first, before anything is unfolded."""
     weight, formulas = visit.received, visit.page.locator(".math").count()
     mathjax = any("mathjax" in url for url in visit.requests)
