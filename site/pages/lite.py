@@ -42,7 +42,8 @@ YOURS = ", of your own answers in the notebooks beside this one. Write those fir
 def build(site: Site, target: Path, pyodide: str = BESIDE) -> None:
     """Write `target/lite`, unless it holds just this. `target` is the folder that is served.
 
-    `pyodide` is what vendor.pyodide gives: the site's own copy, or the address of one elsewhere. Raises RuntimeError with the end of what JupyterLite said when it fails.
+    `pyodide` is what vendor.pyodide gives: the site's own copy, or the address of one elsewhere. Raises
+    RuntimeError with the end of what JupyterLite said when it fails.
     """
     folder, made_from = target / "lite", key([pyodide, *_depends_on(site)])
     if (folder / STAMP).is_file() and (folder / STAMP).read_text(encoding="utf-8") == made_from:

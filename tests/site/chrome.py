@@ -28,8 +28,8 @@ RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
 AXE = "tags => axe.run(document, {resultTypes: ['violations'], runOnly: tags}).then(found => found.violations)"
 SETTLED = "async () => { await document.fonts.ready; await (window.MathJax?.startup?.promise); }"
 OPENED = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
-# Of the thousands of coloured words in a lesson's code, one of each look (colours, size) is looked at; the others become
-# plain text. axe takes half a minute for all of them.
+# Of the thousands of coloured words in a lesson's code, one of each look is looked at; the others become plain text.
+# axe takes half a minute for all of them.
 ONE_OF_EACH_LOOK = """() => {
   const seen = new Set();
   for (const word of document.querySelectorAll('div.highlight pre span')) {
