@@ -122,7 +122,10 @@ def opened(args: Namespace, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> 
 
 
 def test_open_starts_jupyter_on_a_terminal_only(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, quiet = Namespace(lesson="01", no_launch=False), Namespace(lesson="01", no_launch=True)
+    plain, quiet = (
+        Namespace(lesson="01", source=None, no_launch=False),
+        Namespace(lesson="01", source=None, no_launch=True),
+    )
     path = str(workspace.root.resolve() / "modules" / "01_vector.ipynb")
     monkeypatch.setattr(open_command, "find_spec", lambda name: name)
     assert opened(plain, monkeypatch, terminal=True) == [[sys.executable, "-m", "jupyterlab", path]]
@@ -133,7 +136,7 @@ def test_open_starts_jupyter_on_a_terminal_only(workspace: Workspace, monkeypatc
 
 
 def test_open_puts_back_what_is_missing_and_overwrites_nothing(workspace: Workspace) -> None:
-    args = Namespace(lesson="01", no_launch=True)
+    args = Namespace(lesson="01", source=None, no_launch=True)
     open_command.run(args, Course.load(COURSE))
     notebook, supplied = workspace.modules / "01_vector.ipynb", workspace.package / "rounding.py"
     notebook.write_text("mine", encoding="utf-8")

@@ -146,7 +146,10 @@ def _workspace_commands(commands: Commands) -> None:
 
 def _lesson_commands(commands: Commands) -> None:
     open_ = _add(commands, "open", "make a lesson's notebook, if missing, and open it")
-    open_.add_argument("lesson", metavar="NN")
+    open_.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at, or that FILE is of")
+    open_.add_argument(
+        "--from", dest="source", metavar="FILE", help="take what you wrote in a notebook from the site, or another copy"
+    )
     open_.add_argument("--no-launch", action="store_true", help="print the path and start nothing")
     test = _add(commands, "test", "check your answers")
     test.add_argument("lesson", metavar="NN", nargs="?", help="else the lesson that you are at")

@@ -18,7 +18,7 @@ from tito.given import Given, digest
 from tito.percent import Cell
 from tito.studentfile import StudentCell
 
-_COURSES = re.compile(r"imports|(cell|exercise|twin|supplied|check)-.+")  # the ids that only a course gives
+COURSES = re.compile(r"imports|(cell|exercise|twin|supplied|check)-.+")  # the ids that only a course gives
 
 
 class Step(NamedTuple):
@@ -69,7 +69,7 @@ class _Merge:
         self.course, self.own = course, own
         self.given = {cell.id: cell.digest for cell in given}
         self.result = Revision()
-        self.ids = _identified(own, given, course)
+        self.ids = identified(own, given, course)
         self.pairs, self.place = self._aligned()
 
     def _aligned(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -159,12 +159,12 @@ class _Merge:
             self.result.lost.append(f"cell {number}" if _is_text(id) else f"{id.replace('-', ' ', 1)} (cell {number})")
 
 
-def _identified(own: Sequence[StudentCell], given: Sequence[Given], course: Sequence[Cell]) -> list[str]:
-    """The course's id of each cell; "" of those that are the learner's own."""
+def identified(own: Sequence[StudentCell], given: Sequence[Given], course: Sequence[Cell]) -> list[str]:
+    """The course's id of each of the learner's cells, the first of two alike; "" of those that are their own."""
     known = {cell.id for cell in course} | {cell.id for cell in given}
     ids: list[str] = []
     for cell in own:
-        courses = cell.id in known or _COURSES.fullmatch(cell.id)
+        courses = cell.id in known or COURSES.fullmatch(cell.id)
         ids.append(cell.id if courses and cell.id not in ids else "")
     for i, id in _texts_of_percent(own, ids, given, course).items():
         ids[i] = id

@@ -53,7 +53,7 @@ def read(path: Path) -> StudentFile:
 def parse(path: Path, text: str) -> StudentFile:
     """The cells of a student's file by its text; `path` says what kind of file it is, and names it in messages."""
     try:
-        return StudentFile(path, tuple(notebook_cells(text) if _is_notebook(path) else _percent_cells(text)))
+        return StudentFile(path, tuple(notebook_cells(text) if _is_notebook(path) else percent_cells(text)))
     except BrokenNotebook as error:
         way_out = f"put an earlier copy back, or start anew with: tito reset {_lesson_id(path)}"
         raise UserError(f"{path} is broken, {error}; {way_out}") from None
@@ -139,7 +139,7 @@ def _newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _percent_cells(text: str) -> Iterator[StudentCell]:
+def percent_cells(text: str) -> Iterator[StudentCell]:
     """The cells of a percent file.
 
     A string that is never closed swallows the marks behind it, and so the cells. That must not cost the student more

@@ -1,4 +1,7 @@
-"""`tito open NN`: makes a lesson's notebook where it is missing, and starts JupyterLab on it."""
+"""`tito open [NN]`: makes a lesson's notebook where it is missing, and starts JupyterLab on it.
+
+With --from FILE it carries on with what was written elsewhere: see take.py.
+"""
 
 from __future__ import annotations
 
@@ -10,25 +13,42 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tito import given
-from tito.commands.common import enter, require
+from tito.commands.common import chosen, enter, require
 from tito.course import Course, Lesson
 from tito.workspace import Workspace, write_text
 
 
 def run(args: Namespace, course: Course) -> int:
     """Make what is missing, print where the lesson is, and open it where that is possible."""
-    workspace, lesson = enter(), course.lesson(args.lesson)
+    if args.source is not None:
+        from tito.commands import take
+
+        return take.run(args, course)
+    workspace = enter()
+    lesson = chosen(args.lesson, course, workspace)
     require(workspace, course.needs_of(lesson), f"lesson {lesson.id} {lesson.name}")
     path = workspace.file_of(lesson)
     if not path.exists() or not all(target.exists() for _, target in companions(workspace, lesson)):
         with workspace.locked():
             make_file(workspace, lesson)
     print(f"{lesson.id} {lesson.title}, about {lesson.minutes} minutes:  {path}")
-    if not args.no_launch and path.suffix == ".ipynb" and sys.stdout.isatty() and find_spec("jupyterlab"):
-        command = [sys.executable, "-m", "jupyterlab", str(path)]
-        return subprocess.run(command, cwd=workspace.root, check=False).returncode
+    if can_launch(args, path):
+        return launch(workspace, path)
     print(f"Next:  write the first exercise there, then: tito test {lesson.id}")
     return 0
+
+
+def can_launch(args: Namespace, path: Path) -> bool:
+    """Whether there is a terminal to start JupyterLab from, and it is installed and wanted."""
+    return bool(
+        not args.no_launch and path.suffix == ".ipynb" and sys.stdout.isatty() and find_spec("jupyterlab") is not None
+    )
+
+
+def launch(workspace: Workspace, path: Path) -> int:
+    """Start JupyterLab on the notebook, and wait for its end: its exit code."""
+    command = [sys.executable, "-m", "jupyterlab", str(path)]
+    return subprocess.run(command, cwd=workspace.root, check=False).returncode
 
 
 def make_file(workspace: Workspace, lesson: Lesson) -> Path:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from argparse import Namespace
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +99,7 @@ def _refresh(workspace: Workspace, lesson: Lesson) -> list[str]:
 def _notebook(path: Path, lesson: Lesson, revision: Revision) -> str:
     notebook = json.loads(path.read_text(encoding="utf-8-sig"))
     own, course = notebook["cells"], release.notebook(lesson)["cells"]
-    notebook["cells"] = _with_ids([_notebook_cell(step, course, own) for step in revision.steps])
+    notebook["cells"] = with_ids([_notebook_cell(step, course, own) for step in revision.steps])
     notebook.update(nbformat=4, nbformat_minor=5)
     return json.dumps(notebook, ensure_ascii=False, indent=1) + "\n"
 
@@ -115,19 +116,20 @@ def _notebook_cell(step: Step, course: list[dict[str, Any]], own: list[dict[str,
     return {**mine, "id": theirs["id"], "metadata": {**mine.get("metadata", {}), **theirs["metadata"]}}
 
 
-def _with_ids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def with_ids(cells: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Each cell with an id of its own, as the format asks for; the first of two keeps it."""
     taken = [cell.get("id") for cell in cells]
     for number, cell in enumerate(cells, 1):
         if not cell.get("id") or cell["id"] in taken[: number - 1]:
-            taken[number - 1] = f"yours-{number}"
+            free = (f"yours-{i}" for i in count(number))
+            taken[number - 1] = next(id for id in free if id not in taken)
     return [{**cell, "id": id} for cell, id in zip(cells, taken)]
 
 
 def _percent(path: Path, lesson: Lesson, revision: Revision) -> str:
     text = path.read_text(encoding="utf-8-sig")
     own, course = percent.read(text), release.student_cells(lesson)
-    _refuse_broken(path, lesson, own, studentfile.read(path).cells)
+    refuse_broken(path, lesson, own, studentfile.read(path).cells)
     cells = []
     for step in revision.steps:
         theirs = course[step.course] if step.course is not None else None
@@ -136,7 +138,7 @@ def _percent(path: Path, lesson: Lesson, revision: Revision) -> str:
     return percent.header(text) + percent.write([cell for cell in cells if cell is not None])
 
 
-def _refuse_broken(path: Path, lesson: Lesson, cells: list[percent.Cell], found: tuple[StudentCell, ...]) -> None:
+def refuse_broken(path: Path, lesson: Lesson, cells: list[percent.Cell], found: tuple[StudentCell, ...]) -> None:
     """A string that is never closed swallows the cells behind it."""
     if len(cells) != len(found):
         broken = next(one.number for one, cell in zip(found, cells) if one.source != cell.source)
