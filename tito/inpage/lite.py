@@ -31,7 +31,7 @@ def start(lesson: str) -> None:
 
 def saved(course: Course, folder: Path) -> Iterator[tuple[str, Saved]]:
     """By lesson, what the notebooks in the folder say; one that is not there or cannot be read says nothing."""
-    for lesson in course.lessons:
+    for lesson in course.everything:
         try:
             file = studentfile.read(folder / f"{lesson.stem}.ipynb")
         except UserError:

@@ -24,7 +24,7 @@ DATE = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is made
 
 
 def name(lesson: Lesson | None) -> str:
-    """`03.zip`; `all.zip` is what a page without a lesson builds on, the whole course."""
+    """`03.zip`; `all.zip` is what a page without a lesson builds on, the whole course without electives."""
     return f"{lesson.id}.zip" if lesson else "all.zip"
 
 
@@ -44,7 +44,7 @@ def unpack(workspace: Workspace, data: Path) -> None:
 
 
 def lessons(course: Course, lesson: Lesson | None) -> tuple[Lesson, ...]:
-    """What the lesson builds on; a page without a lesson has all of them."""
+    """What the lesson builds on; a page without a lesson has all of them, and no elective."""
     return course.needs_of(lesson) if lesson else course.lessons
 
 

@@ -6,6 +6,7 @@ notebook with the reader's cells in it, on the package of the earlier lessons.
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -13,15 +14,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tito import pycell, release, report, testing
+from tito import links, pycell, release, report, testing
 from tito.commands.checking import check_lesson
 from tito.course import Course, Lesson
 from tito.errors import UserError
-from tito.fold import patches
+from tito.fold import imports
 from tito.fold.names import bound_by
 from tito.inpage import alone, earlier, needs, wide
 from tito.inpage.here import Here
-from tito.inpage.kernel import Kernel, Ran
+from tito.inpage.kernel import PACKAGE, Kernel, Ran
 from tito.inpage.printed import Write
 from tito.inpage.saved import Saved, digest, notebook, owner
 from tito.percent import Cell
@@ -41,18 +42,24 @@ class Page:
         self.course, self.lesson, self.workspace = course, lesson, workspace
         self.cells: tuple[Cell, ...] = release.student_cells(lesson) if lesson else ()
         self.earlier = [earlier.whose(need, saved.get(need.id, Saved())) for need in needs.lessons(course, lesson)]
-        self.trouble = ""
+        self.saved, self.trouble = saved, ""
         wide.prepare()
         alone.prepare()
-        self.package = self._build(saved)
         self.kernel = Kernel()
         self.ran: set[str] = set()
+        self.package: Path | None = None
+        if lesson:
+            self._use_package()
+
+    def _use_package(self) -> None:
+        """Make the package of the earlier lessons, and let cells import it. A page without a lesson may need none."""
+        self.package = self._build()
         os.environ[VARIABLE] = str(self.package)
         sys.path.insert(0, str(self.package))
 
-    def _build(self, saved: Mapping[str, Saved]) -> Path:
-        """The package of the earlier lessons; of ours, with a word about it, when the reader's do not go together."""
-        earlier.store(self.workspace, self.earlier, saved)
+    def _build(self) -> Path:
+        """The package's folder; ours, with a word about it, when the reader's answers do not go together."""
+        earlier.store(self.workspace, self.earlier, self.saved)
         try:
             return needs.build(self.course, self.workspace, self.lesson)
         except UserError as error:
@@ -74,6 +81,8 @@ class Page:
 
     def run(self, id: str, source: str, write: Write) -> Ran:
         """Run one cell in the page's namespace."""
+        if self.package is None and PACKAGE in source:
+            self._use_package()
         ran = self.kernel.run(self._label(id), source, write)
         if ran.status != "error":
             self.ran.add(id)
@@ -81,7 +90,8 @@ class Page:
 
     def defined_in(self, name: str) -> list[str]:
         """The cells that define a name and have not run, by id: what a reader forgot to run."""
-        return [cell.id for cell in self.cells if cell.exported and cell.id not in self.ran and name in _defines(cell)]
+        waiting = (cell for cell in self.cells if cell.kind == "code" and cell.role != "check")
+        return [cell.id for cell in waiting if cell.id not in self.ran and name in _defines(cell.source)]
 
     def check(self, sources: Mapping[str, str], exercise: str = "") -> Json:
         """Check one exercise, or all: what `tito test --keep-going --json` says of the lesson with these sources."""
@@ -99,11 +109,22 @@ class Page:
 
     def _told(self, result: Result, sources: Mapping[str, str]) -> Json:
         (lesson,) = report.as_json([result])["lessons"]
-        checks = [{**check, **self._more(check, sources)} for check in lesson["checks"]]
-        return {**lesson, "checks": checks}
+        pairs = zip(lesson["checks"], result.outcomes)
+        return {
+            **lesson,
+            "checks": [{**told, **self._more(told, sources), "link": self._link(one)} for told, one in pairs],
+        }
+
+    def _link(self, outcome: Outcome) -> str:
+        """Where the site explains a failure, seen from this lesson's page; "" of what is no failure."""
+        found = None
+        if outcome.status == "FAIL" and self.lesson:
+            found = links.place(self.course, self.lesson, outcome)
+        page = f"{found[0].stem}.html" if found and found[0] != self.lesson else ""
+        return f"{page}#{found[1]}" if found else ""
 
     def _more(self, check: Json, sources: Mapping[str, str]) -> Json:
-        """What a page wants to know beside it: cells by id, the digest of what was checked, where it is explained."""
+        """What a page wants to know beside it: cells by id, and the digest of what was checked."""
         named = next((cell for cell in self.cells if cell.role == "check" and cell.name == check["check"]), None)
         about = owner(self.cells, named) if named else None
         tried = digest(sources.get(about.id, about.source)) if about else ""
@@ -138,9 +159,10 @@ def _only(job: Job, exercise: str) -> Job:
     return replace(job, cells=kept) if exercise else job
 
 
-def _defines(cell: Cell) -> set[str]:
-    """What a cell defines: names of the notebook, and methods that it adds to a class."""
-    body = pycell.read(cell.source).tree.body
-    return {name for node in body for name in bound_by(node)} | {
-        str(getattr(node, "name", "")) for node in body if patches.decorator(node)
-    }
+def _defines(source: str) -> set[str]:
+    """What a cell brings: imports, names, and methods that it adds to a class."""
+    names: set[str] = set()
+    for node in pycell.read(source).tree.body:
+        brought = imports.read(node) if isinstance(node, (ast.Import, ast.ImportFrom)) else ()
+        names |= {*bound_by(node), *(item.bound for item in brought)}
+    return names

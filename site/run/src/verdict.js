@@ -33,6 +33,8 @@ function details(check) {
 function meaning(check) {
   if (check.status !== "FAIL") return [];
   const words = [check.says, check.looks_like ? `looks like: ${check.looks_like}` : null].filter(Boolean);
-  const more = check.anchor ? [" ", make("a", { href: `#${check.anchor}` }, "What that means")] : [];
-  return words.map((text, number) => make("p", {}, text, ...(number === words.length - 1 ? more : [])));
+  const paragraphs = words.map((text) => make("p", {}, text));
+  if (!check.link) return paragraphs;
+  const link = make("a", { href: check.link }, check.looks_like ? "About this mistake" : "About this failure");
+  return [...paragraphs, make("p", {}, link)];
 }
