@@ -1,0 +1,92 @@
+"""The layer that is open: what its candidates see, and the best of them so far. Supplied with lesson e1: trace it.
+
+Begin at `Opened`, then `Side`. Columns stand as they are in `Opened.columns`; a `Side` has them standardised and turned,
+one row a column, so that the two inputs of a candidate lie side by side in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from tinytorch.grown_config import TERMS, GMDHConfig
+from tinytorch.grown_rows import Rows
+from tinytorch.grown_units import Units, candidates, none_yet, standardised
+
+__all__: list[str] = []  # the package hands on none of this
+
+PART = 2**21  # bytes of the expanded inputs of a part: about what a processor keeps near itself
+
+
+class Side:
+    """Rows that candidates are fitted to, or scored on: standardised columns `(n, N)` and targets `(N,)`.
+
+    Rows that count differently are scaled by the roots of their weights, targets and expanded inputs alike, for squared
+    errors are then weighed. `factor` brings an error by the scaled targets to one by the weighted spread of the targets.
+    """
+
+    def __init__(self, columns: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> None:
+        self.columns, self.y, self.roots, self.factor = columns, targets, None, 1.0
+        if weights is not None:
+            self.roots = np.sqrt(weights)
+            self.y = targets * self.roots
+            spread = weights * (targets - np.average(targets, weights=weights)) ** 2
+            self.factor = float(((self.y - self.y.mean()) ** 2).sum() / spread.sum())
+
+    def design(self, pairs: np.ndarray, kind: str, expand: Any) -> np.ndarray:
+        """The terms of each pair, by the lesson's `expand`. `(P, 2) -> (P, N, q)`"""
+        terms: np.ndarray = expand(self.columns[pairs[:, 0]], self.columns[pairs[:, 1]], kind)
+        return terms if self.roots is None else terms * self.roots[:, None]
+
+
+class Opened:
+    """An open layer: its columns by name of the rows ("train", "dev", "val"), its pairs, and the best units so far."""
+
+    def __init__(
+        self, rows: dict[str, Rows], below: dict[str, np.ndarray], config: GMDHConfig, table: type[Units]
+    ) -> None:
+        self.columns = {name: np.concatenate([rows[name].x, below[name]], axis=1) for name in rows}
+        self.center, self.scale, varies = statistics(self.columns["train"])
+        self.pairs = self._pairs(varies, 0 if config.shortcut or not below["train"].size else rows["train"].x.shape[1])
+        self.train, self.dev = (self._side(name, rows[name]) for name in ("train", "dev"))
+        self.best: Any = none_yet(table)
+        self.tried: list[str] = []
+
+    def _pairs(self, varies: np.ndarray, first: int) -> np.ndarray:
+        """All pairs i < j of the columns from `first` on that are not the same in every training row. `(P, 2)`"""
+        usable = [int(column) for column in np.flatnonzero(varies) if column >= first]
+        return np.array(list(combinations(usable, 2)), dtype=np.int64).reshape(-1, 2)
+
+    def _side(self, name: str, rows: Rows) -> Side:
+        columns = standardised(self.columns[name], self.center, self.scale)
+        return Side(np.ascontiguousarray(columns.T), rows.y, rows.weights)
+
+    def parts(self, kind: str) -> list[np.ndarray]:
+        """The pairs in parts of a bounded size."""
+        size = max(1, PART // (8 * TERMS[kind] * self.train.columns.shape[1]))
+        return [self.pairs[start : start + size] for start in range(0, len(self.pairs), size)]
+
+    def candidates(self, kind: str, found: Iterable[tuple[np.ndarray, np.ndarray]]) -> Any:
+        """All candidates of a family as a table, from the coefficients and errors of its parts."""
+        results = list(found)
+        table = type(self.best)
+        if not results:
+            return none_yet(table)
+        coefficients, errors = (np.concatenate(arrays) for arrays in zip(*results))
+        return candidates(table, kind, self.pairs, coefficients, errors, (self.center, self.scale))
+
+
+def statistics(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean and deviation of each column, and whether it varies. `(N, n) -> (n,), (n,), (n,)`
+
+    Each is computed by itself, row after row in memory. A column that is the same in every row has deviation 1.
+    """
+    turned = np.ascontiguousarray(columns.T)
+    varies = turned.min(axis=1) < turned.max(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        deviation = turned.std(axis=1)
+    varies &= (deviation > 0) & np.isfinite(deviation)
+    return turned.mean(axis=1), np.where(varies, deviation, 1.0), varies
