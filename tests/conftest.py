@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -138,6 +139,20 @@ def make_lesson() -> MakeLesson:
 def toy(make_lesson: MakeLesson, tmp_path: Path) -> Lesson:
     """The toy lesson."""
     return make_lesson(tmp_path / "toy")
+
+
+@pytest.fixture(scope="session")
+def with_elective() -> Callable[..., Course]:
+    """Makes the small course with an elective lesson and milestone; `more` stands at the end of its course.toml."""
+
+    def make(root: Path, more: str = "") -> Course:
+        for part in (COURSE, COURSE.with_name("elective")):
+            shutil.copytree(part, root, dirs_exist_ok=True)
+        with open(root / "course.toml", "a", encoding="utf-8") as table:
+            table.write((root / "entries.toml").read_text(encoding="utf-8") + more)
+        return Course.load(root)
+
+    return make
 
 
 class Learner:

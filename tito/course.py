@@ -1,13 +1,17 @@
-"""The course: which lessons and milestones there are, in which order, and where their files lie."""
+"""The course: which lessons and milestones there are, in which order, and where their files lie.
+
+`Course.lessons` and `Course.milestones` are the course. Electives stand beside it: they are offered, work like any
+other when they are named, and belong to no `--all`, count or progress.
+"""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from tito import percent, questions
 from tito.errors import UserError
@@ -25,6 +29,7 @@ class Lesson:
     folder: Path
     question_points: int = 0  # what an answer to a question for reflection is worth; 0: its answer is folded text
     difficulty: int = 2  # 1 to 3
+    elective: bool = False
 
     @property
     def stem(self) -> str:
@@ -62,6 +67,10 @@ class Milestone:
     title: str
     file: str
     needs: tuple[str, ...]
+    elective: bool = False
+
+
+Item = TypeVar("Item", Lesson, Milestone)
 
 
 @dataclass(frozen=True)
@@ -73,6 +82,18 @@ class Course:
     lessons: tuple[Lesson, ...]
     milestones: tuple[Milestone, ...]
     site: str = ""  # where its pages are, https://...; see tito/links.py
+    electives: tuple[Lesson, ...] = ()
+    elective_milestones: tuple[Milestone, ...] = ()
+
+    @property
+    def everything(self) -> tuple[Lesson, ...]:
+        """All lessons, in the order in which a package is built of them: electives last, as no lesson needs one."""
+        return (*self.lessons, *self.electives)
+
+    @property
+    def every_milestone(self) -> tuple[Milestone, ...]:
+        """All milestones, electives last."""
+        return (*self.milestones, *self.elective_milestones)
 
     @classmethod
     def find(cls) -> Course:
@@ -87,44 +108,60 @@ class Course:
     def load(cls, root: Path) -> Course:
         """The course that `root/course.toml` describes."""
         table = _read_toml(root / "course.toml")
-        lessons = tuple(_lesson(entry, root) for entry in table["lesson"])
-        milestones = tuple(_milestone(entry) for entry in table.get("milestone", ()))
-        return cls(root, table["title"], lessons, milestones, str(table.get("site", "")))
+        lessons, electives = _parted(_lesson(entry, root) for entry in table["lesson"])
+        milestones, more = _parted(_milestone(entry) for entry in table.get("milestone", ()))
+        _refuse_needed(electives, (*lessons, *milestones))
+        return cls(root, table["title"], lessons, milestones, str(table.get("site", "")), electives, more)
 
     def lesson(self, key: str) -> Lesson:
         """The lesson called `1`, `01`, `tensor` or `01_tensor`."""
-        for lesson in self.lessons:
+        for lesson in self.everything:
             if key.lower() in (lesson.id, lesson.id.lstrip("0"), lesson.name, lesson.stem):
                 return lesson
-        names = ", ".join(f"{lesson.id} {lesson.name}" for lesson in self.lessons)
+        names = ", ".join(f"{lesson.id} {lesson.name}" for lesson in self.everything)
         raise UserError(f"there is no lesson {key!r}, only {names}; see them with: tito status")
 
     def milestone(self, key: str) -> Milestone:
         """The milestone called `m1`, `1958`, `perceptron` or by its file's name."""
-        for milestone in self.milestones:
+        for milestone in self.every_milestone:
             names = (milestone.id, str(milestone.year), milestone.title.lower(), milestone.file, milestone.file[:-3])
             if key.lower() in names:
                 return milestone
-        names_of_all = ", ".join(f"{milestone.id} {milestone.title}" for milestone in self.milestones)
+        names_of_all = ", ".join(f"{milestone.id} {milestone.title}" for milestone in self.every_milestone)
         raise UserError(f"there is no milestone {key!r}, only {names_of_all}; see them with: tito milestone")
 
     def needs_of(self, item: Lesson | Milestone) -> tuple[Lesson, ...]:
         """All lessons that a lesson or milestone builds on, in course order."""
         wanted = set(item.needs)
-        for lesson in reversed(self.lessons):
+        for lesson in reversed(self.everything):
             if lesson.id in wanted:
                 wanted.update(lesson.needs)
-        return tuple(lesson for lesson in self.lessons if lesson.id in wanted)
+        return tuple(lesson for lesson in self.everything if lesson.id in wanted)
 
 
 def _lesson(entry: dict[str, Any], root: Path) -> Lesson:
     folder = root / "modules" / f"{entry['id']}_{entry['name']}"
-    told = {key: entry[key] for key in ("question_points", "difficulty") if key in entry}
+    told = {key: entry[key] for key in ("question_points", "difficulty", "elective") if key in entry}
     return Lesson(entry["id"], entry["name"], entry["title"], entry["minutes"], tuple(entry["needs"]), folder, **told)
 
 
 def _milestone(entry: dict[str, Any]) -> Milestone:
-    return Milestone(entry["id"], entry["year"], entry["title"], entry["file"], tuple(entry["needs"]))
+    needs, elective = tuple(entry["needs"]), entry.get("elective", False)
+    return Milestone(entry["id"], entry["year"], entry["title"], entry["file"], needs, elective)
+
+
+def _parted(items: Iterable[Item]) -> tuple[tuple[Item, ...], tuple[Item, ...]]:
+    """The course's own, and the electives."""
+    found = tuple(items)
+    return tuple(one for one in found if not one.elective), tuple(one for one in found if one.elective)
+
+
+def _refuse_needed(electives: Sequence[Lesson], core: Iterable[Lesson | Milestone]) -> None:
+    """What everybody takes cannot build on what some leave out."""
+    ids = {lesson.id for lesson in electives}
+    for one in core:
+        for id in ids.intersection(one.needs):
+            raise UserError(f"course.toml: {one.id} needs {id}, an elective; make {one.id} one too, then: tito status")
 
 
 def _read_toml(path: Path) -> dict[str, Any]:

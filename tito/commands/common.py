@@ -25,7 +25,7 @@ def enter() -> Workspace:
 
 
 def current(course: Course, workspace: Workspace) -> Lesson:
-    """The lesson that the learner is at: the first that is not exported."""
+    """The lesson that the learner is at: the first that is not exported; an elective has to be named."""
     for lesson in course.lessons:
         if not workspace.exported(lesson):
             return lesson
@@ -36,6 +36,12 @@ def current(course: Course, workspace: Workspace) -> Lesson:
 def chosen(key: str | None, course: Course, workspace: Workspace) -> Lesson:
     """The lesson that was named, else the current one."""
     return course.lesson(key) if key else current(course, workspace)
+
+
+def every(course: Course, named: str | None) -> tuple[Lesson, ...]:
+    """What --all means: the course's lessons, and an elective where it is named beside it."""
+    lesson = course.lesson(named) if named else None
+    return (*course.lessons, lesson) if lesson and lesson.elective else course.lessons
 
 
 def require(workspace: Workspace, lessons: tuple[Lesson, ...], what: str) -> None:

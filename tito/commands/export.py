@@ -1,4 +1,8 @@
-"""`tito export [NN] [--all]`: tests a lesson and, when all is ok, adds it to the learner's package."""
+"""`tito export [NN] [--all]`: tests a lesson and, when all is ok, adds it to the learner's package.
+
+Every export builds the whole package: of this lesson as it is now, and of all others, electives too, as they were
+exported.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +16,7 @@ from pathlib import Path
 
 from tito import package, percent, report
 from tito.commands.checking import check_lesson, explained, failed
-from tito.commands.common import chosen, enter
+from tito.commands.common import chosen, enter, every
 from tito.commands.lessons import exported_cells, package_jobs, present_input, stored_input
 from tito.course import Course, Lesson
 from tito.errors import NOT_YET, UserError
@@ -31,7 +35,7 @@ def run(args: Namespace, course: Course) -> int:
     workspace = enter()
     with workspace.locked():
         package.recover(workspace)
-        lessons = _opened(course, workspace) if args.all else [chosen(args.lesson, course, workspace)]
+        lessons = _opened(course, workspace, args) if args.all else [chosen(args.lesson, course, workspace)]
         before = package.hashes(workspace.package)
         for lesson in lessons:
             if not _export(course, workspace, lesson):
@@ -43,8 +47,8 @@ def run(args: Namespace, course: Course) -> int:
     return 0
 
 
-def _opened(course: Course, workspace: Workspace) -> list[Lesson]:
-    lessons = [lesson for lesson in course.lessons if workspace.file_of(lesson).exists()]
+def _opened(course: Course, workspace: Workspace, args: Namespace) -> list[Lesson]:
+    lessons = [lesson for lesson in every(course, args.lesson) if workspace.file_of(lesson).exists()]
     if not lessons:
         raise UserError(f"there is no lesson to export yet; begin with: tito open {course.lessons[0].id}")
     return lessons
@@ -58,7 +62,7 @@ def _export(course: Course, workspace: Workspace, lesson: Lesson) -> bool:
         if not result.ok:
             print(failed(course, workspace, result, KEPT))
             return False
-        lessons = [each for each in course.lessons if each == lesson or workspace.exported(each)]
+        lessons = [each for each in course.everything if each == lesson or workspace.exported(each)]
         stored = {each.id: stored_input(workspace, each) for each in lessons if each != lesson}
         inputs = [stored.get(each.id) or present_input(workspace, plan) for each in lessons]
         notes = _build(folder, inputs, lesson)

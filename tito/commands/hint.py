@@ -32,7 +32,7 @@ def _asked(words: list[str], course: Course, workspace: Workspace) -> tuple[Less
         raise UserError("too many words; name a lesson, an exercise or both, as in: tito hint 01 create")
     if len(words) == 2:
         lesson, exercise = course.lesson(words[0]), words[1]
-    elif words and not words[0].isdecimal():
+    elif words and not _is_lesson(words[0], course):
         lesson, exercise = _lesson_of(words[0], course, workspace), words[0]
     else:
         lesson = chosen(words[0] if words else None, course, workspace)
@@ -42,11 +42,17 @@ def _asked(words: list[str], course: Course, workspace: Workspace) -> tuple[Less
     return lesson, exercise
 
 
+def _is_lesson(word: str, course: Course) -> bool:
+    """Whether a word alone means a lesson: a number, or an elective's id, and no exercise."""
+    return word.isdecimal() or any(word.lower() == lesson.id for lesson in course.electives)
+
+
 def _lesson_of(exercise: str, course: Course, workspace: Workspace) -> Lesson:
-    """The lesson that has the exercise: the current one first, then those that are exported."""
+    """The lesson that has the exercise: the current one first, then those that are exported, then opened electives."""
     done = [lesson for lesson in course.lessons if workspace.exported(lesson)]
     ahead = [lesson for lesson in course.lessons if lesson not in done]
-    lessons = [*ahead[:1], *reversed(done)]
+    beside = [lesson for lesson in course.electives if workspace.file_of(lesson).exists()]
+    lessons = [*ahead[:1], *reversed(done), *beside]
     return next((lesson for lesson in lessons if exercise in exercises(lesson)), lessons[0])
 
 

@@ -22,7 +22,7 @@ from collections.abc import Iterator
 
 from tito import report
 from tito.commands.checking import check_lesson, failed
-from tito.commands.common import chosen, enter, print_json
+from tito.commands.common import chosen, enter, every, print_json
 from tito.course import Course, Lesson
 from tito.report import Result
 from tito.workspace import Workspace
@@ -31,7 +31,7 @@ from tito.workspace import Workspace
 def run(args: Namespace, course: Course) -> int:
     """Test one lesson, or all; 0 when every check is ok."""
     workspace = enter()
-    lessons = course.lessons if args.all else (chosen(args.lesson, course, workspace),)
+    lessons = every(course, args.lesson) if args.all else (chosen(args.lesson, course, workspace),)
     results = []
     for result in _tested(course, workspace, lessons, args):
         results.append(result)

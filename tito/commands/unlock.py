@@ -38,7 +38,7 @@ def run(args: Namespace, course: Course) -> int:
 def _read(path: Path, course: Course) -> tuple[Lesson, str, str]:
     """The lesson that a file is the reference of, its text, the day on which it was given."""
     stem = path.name.removesuffix(".given.py")
-    lesson = next((each for each in course.lessons if each.stem == stem), None)
+    lesson = next((each for each in course.everything if each.stem == stem), None)
     if lesson is None:
         raise UserError(f"{path} is no lesson's reference, such as 01_tensor.given.py; see yours with: ls *.given.py")
     try:
@@ -58,7 +58,7 @@ def _stored(workspace: Workspace, lesson: Lesson) -> list[Cell]:
 def _put(course: Course, workspace: Workspace, lesson: Lesson, text: str) -> None:
     inputs = [
         fold_input(workspace, each, percent.read(text)) if each == lesson else stored_input(workspace, each)
-        for each in course.lessons
+        for each in course.everything
         if each == lesson or workspace.exported(each)
     ]
     with package.staging(workspace) as folder:

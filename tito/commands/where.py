@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 
-from tito.commands.common import enter, last_result
+from tito import report
+from tito.commands.common import enter, last_result, next_step
 from tito.course import Course, Lesson, Milestone
 from tito.errors import UserError
 from tito.workspace import Workspace
@@ -20,9 +21,18 @@ def run(args: Namespace, course: Course) -> int:
     workspace = enter()
     done = [lesson for lesson in course.lessons if workspace.exported(lesson)]
     print(f"{workspace.root.name}: {len(done)} of {len(course.lessons)} lessons exported.")
-    for line in _next(course, workspace):
+    for line in [*_next(course, workspace), *_offers(course, workspace)]:
         print(line)
     return 0
+
+
+def _offers(course: Course, workspace: Workspace) -> list[str]:
+    """A line for each elective that could be taken now and is not done: an offer, never the one next thing."""
+    lessons = [each for each in course.electives if not workspace.exported(each) and _open(course, workspace, each)]
+    milestones = [each for each in course.elective_milestones if _waits(course, workspace, each)]
+    offers = [f"{next_step(workspace, each)}  ({each.title}, an elective)" for each in lessons]
+    offers += [f"tito milestone {each.id}  ({each.title} {each.year}, an elective)" for each in milestones]
+    return [report.cut(f"Or:    {offer}") for offer in offers]
 
 
 def _next(course: Course, workspace: Workspace) -> list[str]:
@@ -40,7 +50,12 @@ def _next(course: Course, workspace: Workspace) -> list[str]:
 def _waits(course: Course, workspace: Workspace, milestone: Milestone) -> bool:
     """Whether the milestone could run and never did."""
     ran = workspace.recall("milestones", milestone.id, bool) is not None
-    return not ran and all(workspace.exported(lesson) for lesson in course.needs_of(milestone))
+    return not ran and _open(course, workspace, milestone)
+
+
+def _open(course: Course, workspace: Workspace, item: Lesson | Milestone) -> bool:
+    """Whether all that it needs is exported."""
+    return all(workspace.exported(lesson) for lesson in course.needs_of(item))
 
 
 def _next_in(workspace: Workspace, lesson: Lesson) -> list[str]:

@@ -36,7 +36,7 @@ class Report:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Check one lesson, or all; 1 when anything is wrong."""
+    """Check one lesson, or all but electives; 1 when anything is wrong."""
     if args.mutants:
         return survivors.run(args)
     _require_kernel()

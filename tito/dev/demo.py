@@ -1,7 +1,7 @@
 """`tito dev demo DIR`: a student's whole way in a minute, with the course's answers.
 
 Makes a workspace, solves lesson after lesson in its notebooks, exports and tests them all, and runs the milestones.
-Every step is a command that a student types, in a process of its own.
+Every step is a command that a student types, in a process of its own. Electives are left out, and named at the end.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ def run(args: argparse.Namespace) -> int:
         print(_all(folder, command), flush=True)
     for milestone in course.milestones:
         print(_tito(folder, "milestone", milestone.id).replace("plots/", f"{folder}/plots/"), flush=True)
+    for lesson in course.electives:
+        print(report.cut(f"Left out, an elective: {lesson.title}; it waits there: tito open {lesson.id}"), flush=True)
     return 0
 
 

@@ -17,16 +17,28 @@ from tito.fold import FoldInput
 
 def run(args: argparse.Namespace) -> int:
     """`tito dev export`: write build/reference/tinytorch and say what is in it."""
-    folder = reference(Course.find())
-    files = sorted((folder / package.PACKAGE).glob("*.py"))
-    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
-    print(f"Wrote build/reference/tinytorch ({len(files)} files, {lines} lines).")
+    course = Course.find()
+    files = sorted((reference(course) / package.PACKAGE).glob("*.py"))
+    theirs = {name for lesson in course.electives for name in files_of(lesson)}
+    told = _counted([file for file in files if file.name not in theirs])
+    apart = _counted([file for file in files if file.name in theirs])
+    print(f"Wrote build/reference/tinytorch ({told}{f'; electives: {apart}' if theirs else ''}).")
     return 0
 
 
+def files_of(lesson: Lesson) -> list[str]:
+    """The names of the files that a lesson gives to the package, its own first."""
+    return [f"{lesson.name}.py", *(path.name for path in lesson.supplied)]
+
+
+def _counted(files: Sequence[Path]) -> str:
+    lines = sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files)
+    return f"{len(files)} files, {lines} lines"
+
+
 def reference(course: Course) -> Path:
-    """The folder build/reference, whose tinytorch is made anew from the lessons as they are now."""
-    made = _kept(course, [fold_input(lesson) for lesson in course.lessons])
+    """The folder build/reference, whose tinytorch is made anew from the lessons as they are now, electives too."""
+    made = _kept(course, [fold_input(lesson) for lesson in course.everything])
     target = _build(course) / "reference"
     with FileLock(target.with_suffix(".lock")):  # the workers of a test run come at once
         if package.hashes(target / package.PACKAGE) != package.hashes(made / package.PACKAGE):

@@ -6,7 +6,7 @@ import ast
 import io
 import tokenize
 
-BUDGET = 1000  # lines of code of the exported lessons; what is supplied does not count
+BUDGET = 1000  # lines of code of the exported lessons; what is supplied does not count, and no elective
 _BLANK = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef)
 

@@ -20,6 +20,7 @@ from tito.errors import UserError
 from tito.teach.assignments import kernel, milestone_assignment, variants
 from tito.teach.assignments.variants import Variant
 from tito.teach.folder import Folder
+from tito.teach.grader import milestone_grading
 from tito.workspace import read_json, write_json, write_text
 
 WRITTEN = "source.json"  # hashes of notebooks as tito wrote them
@@ -96,14 +97,21 @@ def settle(config: Any, root: Path) -> None:
 
 
 def assignments(course: Course) -> tuple[str, ...]:
-    """The names of all: `01_tensor`, ..., `m1`, ..."""
+    """The names of all: `01_tensor`, ..., `m1`, ...; an elective comes into source/ when it is released."""
     return (*(lesson.stem for lesson in course.lessons), *(milestone.id for milestone in course.milestones))
 
 
 def item(course: Course, key: str) -> Lesson | Milestone:
-    """The lesson or milestone of that name, as `03`, `layers`, `03_layers` or `m2`."""
-    ids = [milestone.id for milestone in course.milestones]
-    return course.milestone(key) if key.lower() in ids else course.lesson(key)
+    """The lesson or milestone of that name, as `03`, `layers`, `03_layers` or `m2`; electives too.
+
+    Raises UserError where there is none, and for a milestone that has no checks for the grader.
+    """
+    if key.lower() not in (milestone.id for milestone in course.every_milestone):
+        return course.lesson(key)
+    milestone = course.milestone(key)
+    if not milestone_grading.is_graded(milestone.id):
+        raise UserError(f"{milestone.id} {milestone.title} is not graded; run it with: tito milestone {milestone.id}")
+    return milestone
 
 
 def name_of(one: Lesson | Milestone) -> str:

@@ -44,10 +44,10 @@ def jupyter(folder: Folder) -> Path:
 def build(folder: Folder, course: Course) -> None:
     """Build every lesson's and milestone's package anew: what it needs, solved, and its own supplied modules."""
     folder.reference.mkdir(parents=True, exist_ok=True)
-    for lesson in course.lessons:
+    for lesson in course.everything:
         needs = [solved(need) for need in course.needs_of(lesson)]
         _build(folder.reference / lesson.id, [*needs, replace(solved(lesson), cells=())])
-    for milestone in course.milestones:
+    for milestone in course.every_milestone:
         _build(folder.reference / milestone.id, [solved(need) for need in course.needs_of(milestone)])
 
 

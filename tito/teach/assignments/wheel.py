@@ -33,7 +33,7 @@ INSIDE = "tito/_course"
 
 def build(course: Course, folder: Folder) -> Path:
     """Build the wheel into out/. Raises UserError when anything secret is found in it; then there is no wheel."""
-    graded = [variants.released(folder, lesson.stem).lesson(lesson) for lesson in course.lessons]
+    graded = [variants.released(folder, lesson.stem).lesson(lesson) for lesson in course.everything]
     with tempfile.TemporaryDirectory(prefix="tito-wheel-") as place:
         staging = Path(place)
         _stage_tito(staging / "tito")
@@ -53,10 +53,10 @@ def class_text(lesson: Lesson) -> str:
 
 def secrets_of(course: Course) -> frozenset[str]:
     """All lines that the wheel must not hold. Hints are given to students, and the last of three is nearly the line."""
-    shown = [path.read_text(encoding="utf-8") for lesson in course.lessons for path in lesson.supplied]
+    shown = [path.read_text(encoding="utf-8") for lesson in course.everything for path in lesson.supplied]
     shown += [path.read_text(encoding="utf-8") for path in (course.root / "milestones").glob("*.py")]
-    secrets = leaks.secrets_of((cell.source for lesson in course.lessons for cell in lesson.cells()), shown)
-    hints = "".join(line for lesson in course.lessons for line in leaks.lines(_hints(lesson)))
+    secrets = leaks.secrets_of((cell.source for lesson in course.everything for cell in lesson.cells()), shown)
+    hints = "".join(line for lesson in course.everything for line in leaks.lines(_hints(lesson)))
     return frozenset(line for line in secrets if line not in hints)
 
 

@@ -35,6 +35,9 @@ def run(args: Namespace, course: Course) -> int:
     course_folder.make(Folder(root), course, name, exchange)
     lessons, milestones = len(course.lessons), len(course.milestones)
     print(f"Made {args.folder}: course.toml, roster.csv; in source/ {lessons} lessons, {milestones} milestones.")
+    if course.electives:
+        named = f"tito teach release {course.electives[0].id}"
+        print(f"Electives ({', '.join(each.name for each in course.electives)}) come when named:  {named}")
     print("nbgrader's own commands and formgrader work there as well.")
     print(f"Next:  cd {quote(args.folder)} && tito teach import-roster STUDENTS.csv")
     print(f"Then:  tito teach release {course.lessons[0].id}")

@@ -21,6 +21,11 @@ PROGRAMS = ("audit.py", "digits.py", "exhibit.py")  # what the milestones import
 SECONDS = 60.0  # for one check: it trains several times
 
 
+def is_graded(milestone: str) -> bool:
+    """Whether there are checks for the milestone of this id; an elective one may have none."""
+    return (FOLDER / f"{milestone}.py").is_file()
+
+
 def checks(milestone: str) -> Iterator[Check]:
     """The checks of the milestone of this id."""
     for cell in percent.read((FOLDER / f"{milestone}.py").read_text(encoding="utf-8")):

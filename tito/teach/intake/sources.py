@@ -80,7 +80,7 @@ def exchange(folder: Folder, assignment: str, students: Mapping[str, Student]) -
     inbound = Path(getattr(collect, "root", ""), api.coursedir.course_id, "inbound").resolve()
     if not inbound.is_dir():
         way_out = (
-            f"set c.Exchange.root in {folder.config.name}, or use: tito teach collect {assignment[:2]} --folder DIR"
+            f"set c.Exchange.root in {folder.config.name}, or use: tito teach collect {_short(assignment)} --folder DIR"
         )
         raise UserError(f"there is no exchange at {inbound}; {way_out}")
     found = Found("the exchange")
@@ -128,7 +128,7 @@ def _reader(read: Callable[[Path, str], Submission], path: Path, assignment: str
 def files(place: Path, assignment: str, students: Mapping[str, Student], assignments: Collection[str]) -> Found:
     """What lies in a folder: STUDENT/, STUDENT/ASSIGNMENT/, or STUDENT_anything with the ending ipynb, py or zip."""
     if not place.is_dir():
-        raise UserError(f"{place} is no folder; name another one: tito teach collect {assignment[:2]} --folder DIR")
+        raise UserError(f"{place} is no folder; name another one: tito teach collect {_short(assignment)} --folder DIR")
     found = Found(str(place))
     for path in sorted(place.resolve().iterdir()):
         if safenames.hidden([path.name]):
@@ -199,10 +199,15 @@ def _changed(path: Path) -> float:
     return path.lstat().st_mtime
 
 
+def _short(assignment: str) -> str:
+    """`01_tensor` -> `01`, as one types it."""
+    return assignment.partition("_")[0]
+
+
 @contextmanager
 def lms_zip(path: Path, assignment: str, students: Mapping[str, Student], kind: str | None) -> Iterator[Found]:
     """What lies in the zip that Canvas or Moodle gives of all submissions; it stays open while its files are read."""
-    again = f"tito teach collect {assignment[:2]}"
+    again = f"tito teach collect {_short(assignment)}"
     try:
         with openat.file(path.resolve()) as file, unzip.opened(file, MOST_ENTRIES) as archive:
             members = {m.name: m for m in unzip.members(archive) if not safenames.hidden(m.name.split("/"))}

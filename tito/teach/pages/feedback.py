@@ -74,7 +74,7 @@ def page(result: Result, course: Course, rules: str = "") -> str:
 
 def found(course: Course, assignment: str) -> Lesson | Milestone | None:
     """The lesson or milestone whose assignment it is; None when the course has it no more."""
-    items: Sequence[Lesson | Milestone] = (*course.lessons, *course.milestones)
+    items: Sequence[Lesson | Milestone] = (*course.everything, *course.every_milestone)
     return next((item for item in items if assignment in (item.id, getattr(item, "stem", ""))), None)
 
 
