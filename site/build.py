@@ -6,6 +6,7 @@ What takes long is kept in build/site-cache and made again only when what it dep
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import tempfile
 import time
 import zipfile
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 SITE = Path(__file__).resolve().parent
@@ -21,14 +23,15 @@ BUILD = ROOT / "build"
 sys.path.insert(0, str(SITE))
 
 import vendor
-from pages import framework, home, lesson, milestones, reference, text
+from pages import framework, lesson, lite, milestones, reference, text
 from pages.results import Results, key
 from pages.site import Site
 from pages.tree import Tree
-from tito.course import Course
+from tito.course import Course, Lesson
 from tito.dev import export
+from tito.inpage import needs
 
-PAGES = (text, home, lesson, milestones, reference, framework)
+PAGES = (text, lesson, milestones, reference, framework)
 
 
 def main() -> int:
@@ -39,11 +42,13 @@ def main() -> int:
     target = BUILD / ("site-class" if chosen.class_edition else "site")
     for page in PAGES:
         page.write(site)
+    _write_needs(site)
     site.tree.finish()
     code = _sphinx(site, target)
     if code == 0:
-        _static(target)
-        print(f"Wrote {target.relative_to(ROOT)} in {time.perf_counter() - began:.0f} s: open {target}/index.html")
+        _static(site, target)
+        lite.build(site, target)
+        print(f"Wrote {target.relative_to(ROOT)} in {time.perf_counter() - began:.0f} s.  Read it:  make serve")
     return code
 
 
@@ -79,7 +84,7 @@ def _wheel(course: Course, class_edition: bool) -> Path:
 def _whole_wheel(place: Path) -> Path:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(place / "out")]
     environment = {**os.environ, "SOURCE_DATE_EPOCH": "1580601600"}  # the same bytes whenever it is built
-    subprocess.run(command, cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True)
     return next((place / "out").glob("*.whl"))
 
 
@@ -109,13 +114,26 @@ def _sphinx(site: Site, target: Path) -> int:
     return subprocess.run(command, env=environment, check=False).returncode
 
 
-def _static(target: Path) -> None:
-    """What pages load beside themselves: bundles, Pyodide, MathJax."""
+def _write_needs(site: Site) -> None:
+    """What each lesson builds on, solved, for readers who have no answers of their own; not in the class edition."""
+    for one in () if site.class_edition else (*site.course.lessons, None):
+        sources = [ROOT / "tito", ROOT / "modules", ROOT / "course.toml"]
+        kept = site.results.of(f"needs-{needs.name(one)}", sources, lambda one=one: _needs(site, one))
+        site.tree.write(f"extra/_static/run/needs/{needs.name(one)}", b64decode(kept))
+
+
+def _needs(site: Site, lesson: Lesson | None) -> str:
+    return b64encode(needs.archive(site.solved, lesson)).decode()
+
+
+def _static(site: Site, target: Path) -> None:
+    """What pages load beside themselves: bundles, Pyodide, MathJax, and the addresses of all that."""
     static = target / "_static"
-    bundles = vendor.bundles(BUILD / "site-js")
-    shutil.copytree(bundles, static / "run", dirs_exist_ok=True)
+    shutil.copytree(vendor.bundles(BUILD / "site-js"), static / "run", dirs_exist_ok=True)
     vendor.mathjax(static / "mathjax")
-    vendor.pyodide(static / "pyodide")
+    (wheel,) = (static / "run").glob("*.whl")
+    told = {"pyodide": vendor.pyodide(static / "pyodide"), "wheel": wheel.name, "needs": not site.class_edition}
+    (static / "run" / "config.js").write_text(f"window.TINYTORCH_RUN = {json.dumps(told)};\n", encoding="utf-8")
 
 
 def _made(folder: Path) -> Path:

@@ -32,12 +32,12 @@ add_module_names = False
 autodoc_inherit_docstrings = False  # what has no docstring is not in the reference
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True  # defaults as they are written
-maximum_signature_line_length = 120
 toc_object_entries_show_parents = "hide"
 mathjax_path = "mathjax/tex-chtml.js"
 templates_path = [str(HERE / "theme" / "templates")]
 
 html_theme = "pydata_sphinx_theme"
+html_favicon = str(HERE / "theme" / "static" / "icon.svg")
 html_static_path = [str(HERE / "theme" / "static")]
 html_css_files = ["site.css", "run.css"]
 html_copy_source = False

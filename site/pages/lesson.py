@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from pages import about, execute, failures, html, proofs, text
+from pages import about, execute, failures, html, pictures, proofs, text
 from pages.site import TEXT, Site
 from tito import release
 from tito.course import Lesson
@@ -18,7 +18,6 @@ from tito.dev.demo import answer
 from tito.percent import Cell
 
 IMAGE = re.compile(r"!\[([^\]]*)\]\((figures/([^)]+)\.svg)\)")
-DARK = re.compile(r"@media \(prefers-color-scheme: dark\) \{(.*?\}) \}")
 
 INDEX = """---
 myst:
@@ -148,8 +147,8 @@ def _with_figures(source: str) -> str:
 def _write_figure(site: Site, name: str, drawn: str) -> None:
     """A figure follows the reader's system; on a page it must follow the page."""
     stem = name.removesuffix(".svg")
-    site.tree.write(f"lessons/figures/{stem}.light.svg", DARK.sub("", drawn))
-    site.tree.write(f"lessons/figures/{stem}.dark.svg", DARK.sub(r"\1", drawn))
+    site.tree.write(f"lessons/figures/{stem}.light.svg", pictures.light(drawn))
+    site.tree.write(f"lessons/figures/{stem}.dark.svg", pictures.dark(drawn))
 
 
 def _markdown(source: str) -> dict[str, Any]:
