@@ -19,6 +19,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from pages.site import ROOT
+from pages.text import CALL
 from tito.cli import _parser
 from tito.course import _read_toml
 
@@ -68,7 +69,8 @@ def troubles(shown: Iterable[Shown]) -> list[str]:
 
 
 def in_markdown(text: str) -> Iterator[Shown]:
-    """The commands of a Markdown text."""
+    """The commands of a Markdown text; what stands for a call of pages/text.py is a placeholder in them."""
+    text = CALL.sub("CALL", text)
     for block in FENCE.finditer(text):
         yield from _in_block(block["language"].strip(), block["body"])
     for inline in INLINE.finditer(FENCE.sub("", text)):

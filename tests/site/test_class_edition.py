@@ -54,6 +54,11 @@ def test_no_file_tells_a_line_of_an_answer() -> None:
     assert not found, "\n".join(f"{name}: {sorted(lines)[:3]}" for name, lines in sorted(found.items()))
 
 
+def test_the_same_search_finds_the_solutions_of_the_whole_edition(built: Path) -> None:
+    found = {line for lines in told(built / "lessons", secrets().solutions).values() for line in lines}
+    assert len(found) > 0.95 * len(secrets().solutions)
+
+
 def test_one_leak_is_found_where_it_is_planted(tmp_path: Path) -> None:
     """In a page of the edition, as Pygments would write it."""
     page, line = (site() / "index.html").read_text(encoding="utf-8"), max(secrets().solutions, key=len)
