@@ -405,7 +405,7 @@ def test_a_stub_never_takes_the_place_of_work(mine: str, theirs: str, list: str,
     carried = carry(course, own, copy, [Given("exercise-f", "code", digest(OLD))])
     assert getattr(carried, list) == ["f"]
     [step] = carried.steps
-    assert (mine if step.text is None else step.text) == text
+    assert (mine if step.source is None else step.source) == text
 
 
 def test_answers_in_words_and_cells_of_another_kind() -> None:
@@ -433,7 +433,7 @@ def test_an_answer_to_what_the_lesson_has_no_more_comes_as_a_cell(learner: Any, 
 
 def test_a_cell_of_another_kind_here_becomes_that_of_the_text() -> None:
     for kind, other in (("markdown", "code"), ("code", "markdown")):
-        step = Step(own=0, text="x", copy=StudentCell(1, kind, "x", "a"))
+        step = Step(own=0, source="x", copy=StudentCell(1, kind, "x", "a"))
         made = _notebook_cell(step, [cell("here", "y", other, metadata={"m": 1})], [])
         assert made == cell("here", ["x"], kind, metadata={"m": 1})
 

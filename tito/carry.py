@@ -27,12 +27,12 @@ GAP = "\n\n\n"  # between the parts of an exercise whose cell was split
 class Step:
     """One cell of the file as it will be: the workspace's by index, the course's by index, or a new one.
 
-    `text` is the one that it gets; None where it stays as it is. `copy` is the copy's cell that the text is of.
+    `source` is the text that it gets; None where it stays as it is. `copy` is the copy's cell that the text is of.
     """
 
     own: int | None = None
     course: int | None = None
-    text: str | None = None
+    source: str | None = None
     copy: StudentCell | None = None
 
 
@@ -139,7 +139,7 @@ class _Carrying:
             before = (self.places[cell.id] for cell in reversed(self.course[:j]) if cell.id in self.places)
             self.places[id] = self._insert(Step(course=j), next(before, None))
         step = self.places[id]
-        step.course, step.text, step.copy = j, copy.text(self.course[j]), copy.parts[id][0]
+        step.course, step.source, step.copy = j, copy.text(self.course[j]), copy.parts[id][0]
 
     def added(self, copy: _Side, foreign: frozenset[str]) -> None:
         """Take the cells of the writer's own; note what stays behind."""
@@ -173,11 +173,11 @@ class _Carrying:
         """The step of a cell that is here already, perhaps with another text, else of a new one behind `here`."""
         if mine is None:
             self.carried.added += 1
-            return self._insert(Step(text=cell.source, copy=cell), here)
+            return self._insert(Step(source=cell.source, copy=cell), here)
         step = self.rows[mine.number]
         if _key(mine) != _key(cell):
             self.carried.added += 1
-            step.text, step.copy = cell.source, cell
+            step.source, step.copy = cell.source, cell
         return step
 
     def _insert(self, step: Step, behind: Step | None) -> Step:

@@ -142,7 +142,7 @@ def _notebook(path: Path, lesson: Lesson, carried: Carried) -> str:
 
 def _notebook_cell(step: Step, own: list[dict[str, Any]], course: list[dict[str, Any]]) -> dict[str, Any]:
     """The cell as it is here, with the text that it gets; of a new one only kind, text and id come from elsewhere."""
-    if step.text is None or step.copy is None:
+    if step.source is None or step.copy is None:
         assert step.own is not None  # only a new cell has no place here
         return own[step.own]
     kind = step.copy.kind
@@ -150,7 +150,7 @@ def _notebook_cell(step: Step, own: list[dict[str, Any]], course: list[dict[str,
     kept = {key: value for key, value in here.items() if key not in ("outputs", "execution_count")}
     code: dict[str, Any] = {"outputs": [], "execution_count": None} if kind == "code" else {}
     id = here.get("id") or _free_id(step.copy.id)
-    text = {"cell_type": kind, "source": step.text.splitlines(keepends=True)}
+    text = {"cell_type": kind, "source": step.source.splitlines(keepends=True)}
     return {"metadata": {}, **kept, **text, **code, "id": id}
 
 
@@ -177,9 +177,9 @@ def _percent(path: Path, lesson: Lesson, carried: Carried, source: Path) -> str:
 
 def _percent_cell(step: Step, own: list[Cell], course: Sequence[Cell]) -> Cell:
     here = own[step.own] if step.own is not None else course[step.course] if step.course is not None else Cell("code")
-    if step.text is None or step.copy is None:
+    if step.source is None or step.copy is None:
         return here
-    return replace(here, kind=step.copy.kind, source=step.text.strip("\n"))
+    return replace(here, kind=step.copy.kind, source=step.source.strip("\n"))
 
 
 def _told(workspace: Workspace, lesson: Lesson, path: Path, source: Path, carried: Carried) -> list[str]:
