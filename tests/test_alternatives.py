@@ -32,7 +32,7 @@ SETS = (0, 1, 2)
 
 Answers = dict[str, dict[str, str]]  # exercise -> name of the answer -> the cell's source
 
-each_lesson = pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+each_lesson = pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: lesson.stem)
 each_set = pytest.mark.parametrize("k", SETS[:2])  # the third differs in a few exercises, which are tried alone
 
 
@@ -151,7 +151,7 @@ def with_answers(lesson: Lesson, k: int) -> FoldInput:
 @each_set
 def test_later_lessons_stand_on_other_answers(k: int, tmp_path: Path) -> None:
     found = []
-    for lesson in COURSE.lessons:
+    for lesson in COURSE.everything:
         needs = [with_answers(need, k) for need in COURSE.needs_of(lesson)]
         package.build(tmp_path / lesson.id, [*needs, replace(fold_input(lesson), cells=())])
         found += problems({f"lesson {lesson.id}": jobs.solved(lesson)}, tmp_path / lesson.id)
@@ -160,5 +160,5 @@ def test_later_lessons_stand_on_other_answers(k: int, tmp_path: Path) -> None:
 
 @each_set
 def test_a_package_of_other_answers_passes_every_check(k: int, tmp_path: Path) -> None:
-    package.build(tmp_path, [with_answers(lesson, k) for lesson in COURSE.lessons])
-    assert problems({f"lesson {lesson.id}": jobs.exported(lesson) for lesson in COURSE.lessons}, tmp_path) == []
+    package.build(tmp_path, [with_answers(lesson, k) for lesson in COURSE.everything])
+    assert problems({f"lesson {lesson.id}": jobs.exported(lesson) for lesson in COURSE.everything}, tmp_path) == []

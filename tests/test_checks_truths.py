@@ -16,8 +16,8 @@ from tito.course import Course
 from tito.dev.export import reference
 
 COURSE = Course.find()
-NAMES = ["tinytorch", *(f"tinytorch.{lesson.name}" for lesson in COURSE.lessons)]
-HIDDEN = {f"{lesson.stem}: {c.name}": c for lesson in COURSE.lessons for c in lesson.cells() if c.hidden}
+NAMES = ["tinytorch", *(f"tinytorch.{lesson.name}" for lesson in COURSE.everything)]
+HIDDEN = {f"{lesson.stem}: {c.name}": c for lesson in COURSE.everything for c in lesson.cells() if c.hidden}
 
 
 class Tape:

@@ -16,7 +16,7 @@ from tito.errors import UserError
 MakeLesson = Callable[..., Lesson]
 
 COURSE = Course.find()
-WRITTEN = [lesson for lesson in COURSE.lessons if lesson.source.is_file()]
+WRITTEN = [lesson for lesson in COURSE.everything if lesson.source.is_file()]
 FIRST_LINE = "from tito.notebook import check, draw, patch, probe, raises"
 
 
@@ -75,13 +75,13 @@ def test_a_milestone_needs_lessons_too(key: str, needs: str) -> None:
 
 def test_needs_stand_before_what_needs_them() -> None:
     seen: set[str] = set()
-    for lesson in COURSE.lessons:
+    for lesson in COURSE.everything:
         assert set(lesson.needs) <= seen
         seen.add(lesson.id)
 
 
 def test_a_sitting_is_45_to_90_minutes_and_120_for_the_two_big_ones() -> None:
-    assert all(45 <= lesson.minutes <= 90 for lesson in COURSE.lessons if lesson.id not in ("01", "06"))
+    assert all(45 <= lesson.minutes <= 90 for lesson in COURSE.everything if lesson.id not in ("01", "06"))
     assert COURSE.lesson("01").minutes == COURSE.lesson("06").minutes == 120
 
 

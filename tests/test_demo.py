@@ -70,7 +70,7 @@ def test_what_no_demo_made_stays(name: str, course: Course) -> None:
     assert mine.read_text(encoding="utf-8") == "{}"
 
 
-@pytest.mark.parametrize("lesson", Course.find().lessons, ids=lambda lesson: lesson.stem)
+@pytest.mark.parametrize("lesson", Course.find().everything, ids=lambda lesson: lesson.stem)
 def test_fill_writes_the_answers_and_nothing_else(lesson: Lesson, tmp_path: Path) -> None:
     path = tmp_path / f"{lesson.stem}.ipynb"
     path.write_text(release.notebook_text(lesson), encoding="utf-8")

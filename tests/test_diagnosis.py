@@ -74,7 +74,7 @@ FORTY: dict[str, str | None] = {
     "08 evaluate": "puts every module into train mode",
 }
 
-each_lesson = pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+each_lesson = pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: lesson.stem)
 
 
 @cache

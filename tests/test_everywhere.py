@@ -17,7 +17,7 @@ from tito.course import Course
 from tito.studentfile import StudentCell, StudentFile
 
 ROOT = Path(__file__).resolve().parent.parent
-SUPPLIED = [path for lesson in Course.find().lessons for path in (*lesson.supplied, lesson.source)]
+SUPPLIED = [path for lesson in Course.find().everything for path in (*lesson.supplied, lesson.source)]
 SOURCES = sorted([*(ROOT / "tito").rglob("*.py"), *SUPPLIED, *(ROOT / "milestones").glob("*.py")])
 BINARY = "b"
 OTHERS = ("tarfile", "os", "archive", "Image", "Run", "cls")  # whose `open` is another: of archives, of a run's folder

@@ -10,7 +10,7 @@ import pytest
 from tito.course import Course, Lesson
 from tito.dev.figures import drawn
 
-LESSONS = pytest.mark.parametrize("lesson", Course.find().lessons, ids=lambda lesson: lesson.stem)
+LESSONS = pytest.mark.parametrize("lesson", Course.find().everything, ids=lambda lesson: lesson.stem)
 IMAGE = re.compile(r"!\[([^\]]*)\]\(figures/([\w.]+)\.svg\)")
 
 

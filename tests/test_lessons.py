@@ -15,7 +15,7 @@ from tito.dev.mistakes import mistakes_of
 from tito.percent import Cell
 
 COURSE = Course.find()
-LESSONS = {lesson.stem: lesson for lesson in COURSE.lessons}
+LESSONS = {lesson.stem: lesson for lesson in COURSE.everything}
 CHECKS = {f"{stem}: {c.name}": c for stem, each in LESSONS.items() for c in each.cells() if c.role == "check"}
 ALLOWED = {"np", "math", "check", "probe", "raises", "draw"} | set(dir(builtins))
 FIRST_LINE = "from tito.notebook import check, draw, patch, probe, raises"

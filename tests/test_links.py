@@ -36,7 +36,7 @@ def anchors(lesson: Lesson) -> Iterator[tuple[str, object]]:
             yield links.of_check(cell.name), f"check {cell.name}"
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: str(lesson.stem))
+@pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: str(lesson.stem))
 def test_an_anchor_is_of_one_thing_and_can_be_read(lesson: Lesson) -> None:
     found: dict[str, object] = {}
     for anchor, what in anchors(lesson):

@@ -117,7 +117,7 @@ def test_letters_beyond_ascii_move_nothing() -> None:
     assert {m.new for m in mutants("f", cell("c = 'ü' + a.copy()")) if m.operator == "lost_call"} == {"c = 'ü' + a"}
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+@pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: lesson.stem)
 def test_mutants_of_a_lesson(lesson: Lesson) -> None:
     """They compile, differ from the solution and from each other, and change lines of solutions only."""
     for exercise in (found for found in lesson.cells() if found.role == "exercise"):

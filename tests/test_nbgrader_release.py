@@ -24,7 +24,7 @@ from tito.course import Course, Lesson
 
 MakeLesson = Callable[..., Lesson]
 
-LESSONS = {lesson.stem: lesson for lesson in Course.find().lessons if lesson.source.is_file()}
+LESSONS = {lesson.stem: lesson for lesson in Course.find().everything if lesson.source.is_file()}
 CONFIG = Path(tito.__file__).parent / "teach"
 BY_HAND = "03_by_hand"  # a lesson whose questions for reflection are graded
 ASSIGNMENTS = [*LESSONS, "01_toy", BY_HAND]

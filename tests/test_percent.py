@@ -133,7 +133,9 @@ def test_writes_as_jupytext_does(name: str) -> None:
     assert percent.write(cells) == jupytext_writes(cells)
 
 
-@pytest.mark.parametrize("lesson", [x for x in Course.find().lessons if x.source.is_file()], ids=lambda x: str(x.stem))
+@pytest.mark.parametrize(
+    "lesson", [x for x in Course.find().everything if x.source.is_file()], ids=lambda x: str(x.stem)
+)
 def test_every_lesson_is_read_and_written_as_jupytext_does(lesson: Lesson) -> None:
     text = lesson.source.read_text(encoding="utf-8")
     cells = percent.read(text)

@@ -10,7 +10,7 @@ from tito.dev import check, kernel, measure
 from tito.dev.export import needs_of
 
 COURSE = Course.find()
-LESSONS = pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+LESSONS = pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: lesson.stem)
 
 
 @LESSONS

@@ -12,7 +12,7 @@ from tito import given, release, student, studentfile
 from tito.course import Course, Lesson
 from tito.revise import revise
 
-LESSONS = {lesson.stem: lesson for lesson in Course.find().lessons}
+LESSONS = {lesson.stem: lesson for lesson in Course.find().everything}
 FRAME = re.compile(r"### (BEGIN|END) SOLUTION|</?details>|<summary>Answer</summary>")
 
 

@@ -17,7 +17,7 @@ from tito.errors import UserError
 
 MakeLesson = Callable[..., Lesson]
 
-WRITTEN = [lesson for lesson in Course.find().lessons if lesson.source.is_file()]
+WRITTEN = [lesson for lesson in Course.find().everything if lesson.source.is_file()]
 IN_ORDER = [
     "imports",
     "exercise-Box",

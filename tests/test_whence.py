@@ -52,9 +52,9 @@ def place(learner: Any, cell: int = 8) -> str:
 def test_every_line_of_the_reference_comes_from_the_line_that_it_is_said_to() -> None:
     course = Course.find()
     origins: dict[str, list[Any]] = {}
-    inputs = [package.fold_input(each, package.exported(each), "") for each in course.lessons]
+    inputs = [package.fold_input(each, package.exported(each), "") for each in course.everything]
     texts = {name: text.splitlines() for name, text in fold(inputs, None, origins).items()}
-    cells = {(each.name, cell.number): cell.source.split("\n") for each in course.lessons for cell in each.cells()}
+    cells = {(each.name, cell.number): cell.source.split("\n") for each in course.everything for cell in each.cells()}
     pairs = [
         (texts[name][number - 1].strip(), cells[lesson, cell][line + number - first - 1].strip())
         for name, spans in origins.items()

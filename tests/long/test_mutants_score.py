@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning
 COURSE = Course.find()
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+@pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: lesson.stem)
 def test_the_checks_catch_mutants(lesson: Lesson, capsys: pytest.CaptureFixture[str]) -> None:
     found = survivors.score(COURSE, lesson)
     with capsys.disabled():

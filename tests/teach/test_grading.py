@@ -29,7 +29,7 @@ LEVEL = 1
 LIMITS = Limits(check_seconds=0.8, submission_seconds=20.0)
 SLOT = 60 + os.getpid() % 30
 
-each_lesson = pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+each_lesson = pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: lesson.stem)
 THREE = COURSE.lesson("03")
 Change = Callable[[list[dict[str, Any]]], object]
 
@@ -339,7 +339,7 @@ def test_the_bundle_has_a_hash_of_all_that_decides() -> None:
 
 def test_the_sealed_side_gets_no_check() -> None:
     """Neither a hidden check nor a visible one: no expression, no expected value."""
-    for lesson in COURSE.lessons:
+    for lesson in COURSE.everything:
         made = bundle_of(lesson)
         own = json.loads(made.sealed["released.json"])
         cells = [cell for each in own for cell in each["cells"] if "check" in cell["marks"]]

@@ -21,7 +21,7 @@ from tito.teach.assignments import course_folder, leaks, wheel
 from tito.teach.folder import Folder
 
 COURSE = Course.find()
-LESSONS = [lesson.stem for lesson in COURSE.lessons]
+LESSONS = [lesson.stem for lesson in COURSE.everything]
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +62,7 @@ def test_no_line_of_a_solution_or_a_hidden_check_is_in_it(unpacked: Path, stem: 
     given = "\n".join(path.read_text(encoding="utf-8") for path in (unpacked / "tito/_course").rglob("*.py"))
     given = "\n".join(line.strip() for line in given.splitlines())
     public = set()
-    for lesson in COURSE.lessons:  # what a twin, a visible check, a supplied module shows anyway
+    for lesson in COURSE.everything:  # what a twin, a visible check, a supplied module shows anyway
         public |= {line.strip() for cell in release.student_cells(lesson) for line in cell.source.splitlines()}
         public |= {line.strip() for path in lesson.supplied for line in path.read_text(encoding="utf-8").splitlines()}
     for path in (COURSE.root / "milestones").glob("*.py"):
