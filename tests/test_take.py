@@ -367,10 +367,16 @@ def test_a_file_that_may_be_of_two_lessons_is_asked_about(learner: Any, given: C
     assert learner.tito(f"open 01 --from {given(both)}")[0] == 0
 
 
-@pytest.mark.parametrize("lesson", Course.find().lessons, ids=lambda lesson: str(lesson.stem))
+@pytest.mark.parametrize("lesson", Course.find().everything, ids=lambda lesson: str(lesson.stem))
 def test_each_lesson_is_known_by_its_cells(lesson: Any) -> None:
     cells = [StudentCell(i, each.kind, each.source, each.id) for i, each in enumerate(lesson.cells(), 1)]
     assert lesson_of(Course.find(), cells, None, Path("x")) == lesson
+
+
+def test_an_elective_is_known_too(with_elective: Callable[..., Course], tmp_path: Path) -> None:
+    course = with_elective(tmp_path / "more")
+    cells = [StudentCell(i, each.kind, each.source, each.id) for i, each in enumerate(course.lesson("e1").cells(), 1)]
+    assert lesson_of(course, cells, None, Path("x")) == course.lesson("e1")
 
 
 # One cell

@@ -38,7 +38,7 @@ def _mistakes(site: Site, lesson: Lesson) -> str:
 
 
 def _of_exercise(name: str, mistakes: Iterable[Verdict], given: dict[str, Verdict]) -> str:
-    rows = [_row(name, one["says"], given.get(f"{name}: {one['says']}", {})) for one in mistakes]
+    rows = _unique(_row(name, one["says"], given.get(f"{name}: {one['says']}", {})) for one in mistakes)
     head = ("looks like: it", "asked", "want", "got")
     return f"### {name}\n\n{html.table(f'Known mistakes in {name}', head, rows)}" if rows else ""
 

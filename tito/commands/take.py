@@ -94,7 +94,7 @@ def _percent_cells(path: Path, data: bytes) -> tuple[StudentCell, ...]:
 def lesson_of(course: Course, copy: Iterable[StudentCell], asked: Lesson | None, path: Path) -> Lesson:
     """The lesson that most of the named cells are of. Raises UserError where it is none, or not the one asked for."""
     ids = {cell.id for cell in copy}
-    counts = {lesson: len(ids & _named_ids(lesson)) for lesson in course.lessons}
+    counts = {lesson: len(ids & _named_ids(lesson)) for lesson in course.everything}
     best = [lesson for lesson, count in counts.items() if count == max(counts.values()) > 0]
     if not best:
         raise UserError(
@@ -119,7 +119,7 @@ def _take(course: Course, workspace: Workspace, lesson: Lesson, copy: Sequence[S
     was_there = workspace.file_of(lesson).exists()
     path = make_file(workspace, lesson)
     own = studentfile.read(path).cells
-    others = {cell.id for each in course.lessons if each != lesson for cell in each.cells() if cell.written}
+    others = {cell.id for each in course.everything if each != lesson for cell in each.cells() if cell.written}
     foreign = frozenset(others - _named_ids(lesson))
     carried = carry(release.student_cells(lesson), own, copy, given.recall(workspace, lesson), foreign)
     if not carried.changes:
