@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pages import about, execute, failures, html, pictures, proofs, text
@@ -31,7 +31,7 @@ Each is a notebook: text, small cells that run, exercises, and a check below eac
 page, or work in a workspace of your own with `tito`. All of them take about {minutes} minutes.
 
 {table}
-
+{electives}
 ```{{toctree}}
 :hidden:
 
@@ -39,11 +39,21 @@ page, or work in a workspace of your own with `tito`. All of them take about {mi
 ```
 """
 
+ELECTIVES = """
+## Electives
+
+Beside the course: a lesson to take if you like, when what it needs is exported. Nothing waits for it, and it counts in
+nothing.
+
+{table}
+"""
+HEAD = ("lesson", "you build", "exercises", "minutes", "difficulty", "opens")
+
 
 def write(site: Site) -> None:
-    """A page and the figures of every lesson, and the page that lists them."""
+    """A page and the figures of every lesson, electives too, and the page that lists them."""
     site.tree.write("lessons/index.md", _index(site))
-    for lesson in site.course.lessons:
+    for lesson in site.course.everything:
         site.tree.write(f"lessons/{lesson.stem}.ipynb", json.dumps(page(site, lesson), ensure_ascii=False, indent=1))
         for figure in lesson.figures:
             _write_figure(site, figure.name, figure.read_text(encoding="utf-8"))
@@ -88,7 +98,7 @@ def _body(site: Site, lesson: Lesson) -> Iterator[dict[str, Any]]:
 
 def _code(cell: Cell, outputs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """The cell, named so that a link finds it and a script knows it."""
-    if cell.name:
+    if cell.name or cell.role == "imports":
         yield _markdown(f'<span id="{cell.id}"></span>')
     tags = [f"cell-{cell.id}", *(["local"] if "local" in cell.marks else [])]
     source = {"cell_type": "code", "execution_count": None, "source": cell.source}
@@ -121,14 +131,15 @@ def _written(site: Site, lesson: Lesson) -> dict[str, str]:
 
 
 def _index(site: Site) -> str:
-    """The page that lists the lessons."""
-    lessons = site.course.lessons
-    rows = [("", about.summary(site, lesson)) for lesson in lessons]
-    head = ("lesson", "you build", "exercises", "minutes", "difficulty", "opens")
-    tree = "\n".join(lesson.stem for lesson in lessons)
-    return INDEX.format(
-        table=html.table("Lessons", head, rows), minutes=sum(each.minutes for each in lessons), tree=tree
-    )
+    """The page that lists the lessons, and below them the electives where there are any."""
+    more = ELECTIVES.format(table=_table(site, "Electives", site.course.electives)) if site.course.electives else ""
+    tree = "\n".join(lesson.stem for lesson in site.course.everything)
+    minutes = sum(each.minutes for each in site.course.lessons)
+    return INDEX.format(table=_table(site, "Lessons", site.course.lessons), electives=more, minutes=minutes, tree=tree)
+
+
+def _table(site: Site, name: str, lessons: Iterable[Lesson]) -> str:
+    return html.table(name, HEAD, [("", about.summary(site, lesson)) for lesson in lessons])
 
 
 def _manifest(lesson: Lesson) -> str:
