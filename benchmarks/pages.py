@@ -86,7 +86,7 @@ def workloads() -> str:
         "W5": "chains of 10^4, 10^5 and 10^6 operations; `x = x + x`; residual networks of depth 8, 16 and 32",
         "W9": "the third milestone's digits, whole",
     }
-    return rows(["", "what"], sorted([name, text] for name, text in {**TITLES, **more}.items()), 2)
+    return rows(["name", "what"], sorted([name, text] for name, text in {**TITLES, **more}.items()), 2)
 
 
 def machine() -> str:
@@ -108,7 +108,7 @@ def steps(threads: str, kind: str) -> str:
     for peer in peers[1:]:
         spreads = [found[peer][f"{kind}_ratio"] if peer in found else None for found in works.values()]
         body.append([named(peer), *(ratio_of(spread) if spread else "" for spread in spreads)])
-    return rows(["", *works], [first, *body])
+    return rows(["by", *works], [first, *body])
 
 
 def epoch() -> str:
@@ -236,7 +236,7 @@ def calls() -> str:
         longer = 1e6 * (works[work]["ours"]["cpu"][0] - works[work]["by hand"]["cpu"][0])
         both = [str(counts[work][peer]) for peer in ("by hand", "ours")]
         body.append([work, *both, f"{longer:.1f}", f"{longer / more:.2f}"])
-    return rows(["", "calls by hand", "calls of TinyTorch", "us longer", "us a call more"], body)
+    return rows(["workload", "calls by hand", "calls of TinyTorch", "us longer", "us a call more"], body)
 
 
 def reached() -> str:
@@ -244,7 +244,7 @@ def reached() -> str:
         return [aim.name, f"{aim.reached:.{aim.digits}f}", *(f"{x:g}" if x else "" for x in (aim.must, aim.aim)),
                 "yes" if aim.met else "no"]  # fmt: skip
 
-    return rows(["", "reached", "must", "aim", "met"], map(line, aims(of)))
+    return rows(["figure", "reached", "must", "aim", "met"], map(line, aims(of)))
 
 
 def missed() -> str:

@@ -221,7 +221,8 @@ def page(site: Site, name: str, *words: str) -> str:
     file = taught(site)["files"].get(name)
     if site.class_edition or file is None:
         return " ".join(words)
-    site.tree.write(f"extra/instructors/{name}-of-01.html", file)
+    alone = re.sub(r'<a href="\.\./\.\./submitted/[^"]*">(.*?)</a>', r"\1", file)  # away from the course folder
+    site.tree.write(f"extra/instructors/{name}-of-01.html", alone)
     return f'<a href="{name}-of-01.html">{" ".join(words)}</a>'
 
 

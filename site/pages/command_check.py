@@ -28,6 +28,8 @@ INLINE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 PRE = re.compile(r'(?:<div class="highlight-(\w+)[^>]*><div class="highlight">)?<pre[^>]*>(.*?)</pre>', re.S)
 CODE = re.compile(r"<code[^>]*>(.*?)</code>", re.S)
 TAG = re.compile(r"<[^>]+>")
+GOES_ON = re.compile(r"\\\n|\n {10,}(?=\S)")  # a shell's mark, and the layout of argparse
+OPTIONAL = re.compile(r"(?<=\s)\[([^\[\]]*)\](?=\s|$)")
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=\S*")
 PLACEHOLDER = re.compile(r"[A-Z][A-Z_.:/-]*\d*|\.\.\.|<.*>|…")
 SHELL = ("", "sh", "bash", "shell", "console", "default", "text")
@@ -92,7 +94,7 @@ def _plain(html: str) -> str:
 def _in_block(language: str, body: str) -> Iterator[Shown]:
     if language not in SHELL:
         return
-    lines = body.replace("\\\n", " ").splitlines()
+    lines = GOES_ON.sub(" ", body).splitlines()
     prompted = [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
     for line in prompted or ([] if language == "console" else lines):
         text = re.split(r"\s{2,}|\s#", line.strip())[0]  # what stands apart behind a command explains it
@@ -116,7 +118,8 @@ def trouble(shown: Shown) -> str:
     """What is wrong with a command, or with a flag that stands alone; "" when nothing is."""
     if shown.text.startswith("--"):
         return "" if shown.text in _flags(_parser(teaches=True)) else "no command of tito has this flag"
-    reader = shlex.shlex(shown.text, posix=True, punctuation_chars=True)
+    text = OPTIONAL.sub(lambda part: part[1].replace(" | ", " "), shown.text)  # as argparse and manuals write it
+    reader = shlex.shlex(text, posix=True, punctuation_chars=True)
     reader.whitespace_split = True
     try:
         words = list(reader)
@@ -151,7 +154,6 @@ def _of(words: list[str], whole: bool) -> str:
 def _tito(words: list[str], whole: bool) -> str:
     """Follow the subcommands, then hold what is left against the last one's arguments."""
     parser: argparse.ArgumentParser = _parser(teaches=True)
-    words = [word.strip("[]") for word in words]
     while commands := _commands(parser):
         if not words or words[0].startswith("-"):
             break
@@ -205,7 +207,7 @@ def _arguments(parser: argparse.ArgumentParser, words: list[str], whole: bool) -
 def _choice(action: argparse.Action, value: str) -> str:
     """A value that is none of the action's choices."""
     known = {str(choice) for choice in action.choices or ()}
-    given = [] if PLACEHOLDER.fullmatch(value) or not value else value.split("|")
+    given = [] if PLACEHOLDER.fullmatch(value) or not value else value.strip("{}").split(",")
     return next((one for one in given if known and one not in known), "")
 
 

@@ -19,7 +19,7 @@ def limits(site: Site) -> str:
         ("folders within folders", f"{intake.DEEPEST}"),
         ("how much smaller a zip may be than what it holds", f"{unzip.RATIO} times"),
     ]
-    return "\n".join(["| limit | |", "|---|---|", *(f"| {what} | {much} |" for what, much in rows)])
+    return "\n".join(["| limit | at most |", "|---|---|", *(f"| {what} | {much} |" for what, much in rows)])
 
 
 def levels(site: Site) -> str:

@@ -60,6 +60,12 @@ $ tito teach collect 01 --zip FILE
 tito teach no-such-command stands in what it printed
 ```
 
+```text
+tito teach collect [--exchange | --folder DIR | --zip FILE]
+                   [--lms {canvas,moodle}]
+                   NN
+```
+
 ```python
 tito no-such-command
 ```
@@ -68,7 +74,7 @@ tito no-such-command
 
 def test_all_kinds_of_commands_are_found_and_good() -> None:
     shown = list(in_markdown(GOOD))
-    assert len(shown) == 12 and sum(one.whole for one in shown) == 6
+    assert len(shown) == 13 and sum(one.whole for one in shown) == 7
     must_exist(shown)
 
 
@@ -82,6 +88,8 @@ def test_all_kinds_of_commands_are_found_and_good() -> None:
         ("tito teach", "tito teach wants a command"),
         ("tito teach export 01", "tito teach export wants --to"),
         ("tito teach export 01 --to blackboard", "takes no blackboard"),
+        ("tito teach export 01 --to {csv,excel}", "takes no excel"),
+        ("tito test [--al] NN", "tito test has no --al"),
         ("tito teach collect 01 --zip", "--zip wants a value"),
         ("cd x && tito tset", "no command tset"),
         ("python -m tito tset", "no command tset"),
