@@ -33,14 +33,10 @@ pip install '.[jupyter]'
 ```"""
 
 
-def write(site: Site) -> None:
-    """Nothing: the page is a text page, which calls the functions below."""
-
-
 def cell(site: Site) -> str:
     """The cell, its manifest, and what it shows, in the form that lessons have too."""
     source, made = program(site).read_text(encoding="utf-8"), ran(site)
-    known = [{"id": CELL, "role": "", "name": CELL, "local": ""}]
+    known = [{"id": CELL, "role": "demo", "name": "", "local": ""}]
     told = json.dumps({"lesson": None, "stem": "index", "cells": known})
     shown = programs.img(site, f"home-{CELL}", made["picture"])
     return f"""<script type="application/json" id="in-page">{told}</script>

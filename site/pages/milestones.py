@@ -170,21 +170,24 @@ def _assigned(node: ast.stmt) -> list[tuple[ast.expr, ast.expr]]:
     return [(target, node.value)]
 
 
-def timeline(site: Site, up: str = "") -> str:
-    """The milestones by year, each with a picture and a measured figure; `up` leads from the page to the root."""
+def timeline(site: Site, heading: str, up: str = "") -> str:
+    """The milestones by year, each with a picture and a measured figure.
+
+    `heading` is the level of their headlines on the page, h2 or h3; `up` leads from the page to the root.
+    """
     told = _read_toml(TIMELINE)
-    eras = "\n".join(_era(site, one, told[one.id], up) for one in site.course.milestones)
+    eras = "\n".join(_era(site, one, told[one.id], heading, up) for one in site.course.milestones)
     return f'<ol class="timeline">\n{eras}\n</ol>'
 
 
-def _era(site: Site, milestone: Milestone, told: dict[str, str], up: str) -> str:
+def _era(site: Site, milestone: Milestone, told: dict[str, str], heading: str, up: str) -> str:
     page = f"{up}milestones/{stem(milestone)}.html"
     shown = linked(image(site, milestone.id, told["picture"], up), page)
     figure = f"<strong>{value(site, milestone.id, told['figure'])}</strong> {escape(told['label'])}"
     return f"""<li>
 <div class="year">{milestone.year}</div>
 <div class="era">
-<h3><a href="{page}">{escape(told["headline"])}</a></h3>
+<{heading}><a href="{page}">{escape(told["headline"])}</a></{heading}>
 <p>{escape(told["says"])}</p>
 <p class="measured">{figure}</p>
 </div>
