@@ -270,9 +270,8 @@ class TestEarlier:
     def test_is_ours_where_nothing_is_saved(self, open_page: Open) -> None:
         reader = open_page("02")
         assert reader.about == {"line": "Ours: 01 Vectors.", "unwritten": []}
-        assert [each["status"] for each in reader.run_all(SMALL.lesson("02"), solutions(SMALL.lesson("02")))] == [
-            "ok"
-        ] * 4
+        ran = reader.run_all(SMALL.lesson("02"), solutions(SMALL.lesson("02")))
+        assert [each["status"] for each in ran] == ["ok"] * 3
 
     def test_is_the_readers_where_it_is_whole(self, open_page: Open) -> None:
         mine = solutions(SMALL.lesson("01"))["exercise-create"].replace("np.array(numbers)", "np.array(numbers) + 0")
@@ -336,13 +335,6 @@ def class_edition(course: Course, folder: Path) -> Course:
 
 class TestSaved:
     """What the browser keeps."""
-
-    def test_digest_is_the_scripts(self) -> None:
-        script = f"import {{ digest }} from {json.dumps((HERE.parent / 'site/run/src/digest.js').as_uri())};"
-        sources = ["", "x = 1", "x = 1  \n\n", "\n\tä = '€𝄞'\t\n  y"]
-        script += f"console.log(JSON.stringify({json.dumps(sources)}.map(digest)))"
-        done = subprocess.run(["node", "--input-type=module", "-e", script], capture_output=True, check=True)
-        assert json.loads(done.stdout) == [digest(source) for source in sources]
 
     def test_odd_things_are_left_out(self) -> None:
         assert Saved.read({"cells": {"a": 3, "b": "x"}, "passed": []}) == Saved({"b": "x"}, {})

@@ -626,7 +626,7 @@ print(f"naive {1000 * naive:.1f} ms   safe {1000 * safe:.1f} ms   ratio {safe / 
 #
 # ReLU can also be written as a choice. Time it against the maximum:
 
-# %%
+# %% local="it times instructions for several numbers at once, which Python in a browser does without"
 choose = timeit(lambda: np.where(many > 0, many, 0), number=20) / 20
 largest = timeit(lambda: np.maximum(many, 0), number=20) / 20
 print(f"np.where {1000 * choose:.2f} ms   np.maximum {1000 * largest:.2f} ms   ratio {choose / largest:.1f}")
@@ -637,7 +637,7 @@ print(f"np.where {1000 * choose:.2f} ms   np.maximum {1000 * largest:.2f} ms   r
 #
 # The curves differ too. A line of milliseconds for each, on the same numbers:
 
-# %%
+# %% local="it times instructions for several numbers at once, which Python in a browser does without"
 for curve in (ReLU(), Tanh(), Sigmoid(), GELU(), Softmax()):
     seconds = timeit(partial(curve.forward, many), number=5) / 5
     print(f"{1000 * seconds:6.2f}  {type(curve).__name__}")

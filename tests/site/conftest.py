@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from served import Server
 
 ROOT = Path(__file__).resolve().parents[2]
-NAMED = ("test_pages_", "test_drive", "test_class_edition")
+NAMED = ("test_pages_", "test_drive", "test_class_edition", "test_node")
 NOT_OURS = ("lite", "_static")  # JupyterLite's own pages, and templates of the theme
 
 
