@@ -116,7 +116,7 @@ def _sphinx(site: Site, target: Path) -> int:
 
 def _write_needs(site: Site) -> None:
     """What each lesson builds on, solved, for readers who have no answers of their own; not in the class edition."""
-    for one in () if site.class_edition else (*site.course.lessons, None):
+    for one in () if site.class_edition else (*site.course.everything, None):
         sources = [ROOT / "tito", ROOT / "modules", ROOT / "course.toml"]
         kept = site.results.of(f"needs-{needs.name(one)}", sources, lambda one=one: _needs(site, one))
         site.tree.write(f"extra/_static/run/needs/{needs.name(one)}", b64decode(kept))

@@ -23,6 +23,7 @@ def box(site: Site, lesson: Lesson) -> str:
     supplied = ", ".join(f"`{path.name}`" for path in lesson.supplied)
     module = f"[`tinytorch/{lesson.name}.py`](../reference/{lesson.name}.md)"
     rows = {
+        "Elective": "take it if you like; nothing waits for it" if lesson.elective else "",
         "Time": f"about {lesson.minutes} minutes",
         "Difficulty": LEVELS[lesson.difficulty],
         "Needs": needs or "no lesson before it",
@@ -40,7 +41,7 @@ def opens(site: Site, lesson: Lesson) -> str:
 
 def milestones(site: Site, lesson: Lesson) -> list[tuple[str, str]]:
     """Label and page of the milestones that need this lesson last."""
-    mine = [one for one in site.course.milestones if site.course.needs_of(one)[-1].id == lesson.id]
+    mine = [one for one in site.course.every_milestone if site.course.needs_of(one)[-1].id == lesson.id]
     return [(f"{one.title} {one.year}", Path(one.file).stem) for one in mine]
 
 
@@ -111,12 +112,12 @@ def uses(site: Site, lesson: Lesson) -> str:
 
 
 def _later(course: Course, lesson: Lesson) -> Iterable[tuple[str, str, list[str]]]:
-    """Label, link and sources of the lessons behind this one, and of the milestones."""
-    for other in course.lessons[course.lessons.index(lesson) + 1 :]:
+    """Label, link and sources of the lessons behind this one, electives too, and of the milestones."""
+    for other in course.everything[course.everything.index(lesson) + 1 :]:
         cells = [cell.source for cell in release.student_cells(other) if cell.role == "imports"]
         sources = [*cells, *(path.read_text(encoding="utf-8") for path in other.supplied)]
         yield f"{other.id} {other.name}", f"{other.stem}.html", sources
-    for milestone in course.milestones:
+    for milestone in course.every_milestone:
         yield _milestone(course, milestone)
 
 

@@ -144,7 +144,7 @@ def _shown(node: ast.FunctionDef) -> bool:
 @lru_cache
 def built(folder: Path, course: Course) -> Package:
     """The package that the cells of this course give, kept below the folder."""
-    return Package(package.cached(folder, [export.fold_input(lesson) for lesson in course.lessons]), course)
+    return Package(package.cached(folder, [export.fold_input(lesson) for lesson in course.everything]), course)
 
 
 def of(site: Site) -> Package:

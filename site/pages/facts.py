@@ -37,7 +37,8 @@
 | `grading_times` | processor time of nbgrader's own Execute, times that of `tito teach grade` |
 | `graded` | submissions of the load test |
 
-Words behind a lesson's count are its id or name. Begin at any function: all are a few lines.
+Words behind a lesson's count are its id or name. Electives, and their files and names, count only where they are named.
+Begin at any function: all are a few lines.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from pages.site import ROOT, Site
 from tito import __version__, diagnosis
 from tito.course import Course, Lesson, _read_toml
 from tito.dev import survivors
+from tito.dev.export import files_of
 from tito.dev.mistakes import mistakes_of
 from tito.dev.size import BUDGET, code_lines, function_lengths
 from tito.percent import Cell
@@ -143,7 +145,8 @@ def _count(site: Site, named: Iterable[str], wanted: Callable[[Cell], bool]) -> 
 
 
 def files(site: Site) -> str:
-    return str(len(list(_package(site).glob("*.py"))))
+    theirs = {name for lesson in site.solved.electives for name in files_of(lesson)}
+    return str(len({path.name for path in _package(site).glob("*.py")} - theirs))
 
 
 def files_supplied(site: Site) -> str:
@@ -179,13 +182,25 @@ def functions_longest(site: Site) -> str:
 
 
 def names(site: Site) -> str:
-    return str(len(public(site.reference)))
+    theirs = {name for lesson in site.solved.electives for file in files_of(lesson) for name in _listed(site, file)}
+    return str(len({*public(site.reference)} - theirs))
 
 
 def public(folder: Path) -> list[str]:
     """What `tinytorch.__all__` lists, in a folder that holds the package."""
-    tree = ast.parse((folder / "tinytorch" / "__init__.py").read_text(encoding="utf-8"))
-    (listing,) = (node.value for node in tree.body if isinstance(node, ast.Assign))
+    return _all_of(folder / "tinytorch" / "__init__.py")
+
+
+def _listed(site: Site, file: str) -> list[str]:
+    return _all_of(_package(site) / file)
+
+
+def _all_of(path: Path) -> list[str]:
+    """What `__all__` of a file lists; in an empty one it is annotated."""
+    body = ast.parse(path.read_text(encoding="utf-8")).body
+    made = (node for node in body if isinstance(node, ast.Assign | ast.AnnAssign))
+    (listing,) = (node.value for node in made if re.match(r"__all__\b", ast.unparse(node)))
+    assert listing is not None  # it is written with what it holds
     return list(ast.literal_eval(listing))
 
 

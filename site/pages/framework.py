@@ -27,7 +27,7 @@ def write(site: Site) -> None:
     """A page a file, and the mistakes; nothing in the class edition."""
     if site.class_edition:
         return
-    for lesson in site.solved.lessons:
+    for lesson in site.solved.everything:
         for path in _files(site, lesson):
             site.tree.write(f"framework/{path.stem}.md", _page(lesson, path))
     site.tree.write("framework/mistakes.md", _mistakes(site))
@@ -74,7 +74,7 @@ def _told(lesson: Lesson, source: str, own: bool) -> str:
 
 
 def _mistakes(site: Site) -> str:
-    parts = [_of_lesson(lesson) for lesson in site.solved.lessons]
+    parts = [_of_lesson(lesson) for lesson in site.solved.everything]
     return "\n\n".join([MISTAKES, *parts]) + "\n"
 
 
@@ -123,7 +123,7 @@ def _change(one: Mistake) -> str:
 
 def contents(site: Site) -> str:
     """The files in reading order: name, what for, lines of code."""
-    rows = [row for lesson in site.solved.lessons for row in _listed(site, lesson)]
+    rows = [row for lesson in site.solved.everything for row in _listed(site, lesson)]
     return html.table("Files of the package", ("lesson", "file", "what it is", "lines of code"), rows)
 
 
@@ -138,7 +138,7 @@ def _listed(site: Site, lesson: Lesson) -> Iterable[tuple[str, list[str]]]:
 
 def caught(site: Site) -> str:
     """By lesson how many mistakes are known, by which kind of check they are caught, how many can be named."""
-    rows = [("", _counted(lesson)) for lesson in site.solved.lessons]
+    rows = [("", _counted(lesson)) for lesson in site.solved.everything]
     head = ("lesson", "mistakes", "caught by a visible check", "by a hidden one", "named by tito test")
     return html.table("Mistakes by lesson", head, rows)
 
@@ -153,7 +153,7 @@ def _counted(lesson: Lesson) -> list[str]:
 
 def toctree(site: Site) -> str:
     """The pages below this one, for the menu."""
-    files = [f"framework/{path.stem}" for lesson in site.solved.lessons for path in _files(site, lesson)]
+    files = [f"framework/{path.stem}" for lesson in site.solved.everything for path in _files(site, lesson)]
     return "\n".join(["```{toctree}", ":hidden:", "", "framework/mistakes", *files, "```"])
 
 

@@ -80,7 +80,7 @@ def _depends_on(site: Site) -> Iterator[Path | str]:
     yield from (SETTINGS, Path(__file__))
     yield from (f"{name} {metadata.version(name)}" for name in PACKAGES)
     yield _wheel(site)
-    for lesson in site.course.lessons:
+    for lesson in site.course.everything:
         yield json.dumps(notebook(site, lesson), sort_keys=True)
         yield from lesson.figures
 
@@ -97,7 +97,7 @@ def _source(site: Site, place: Path, output: Path, pyodide: str) -> Path:
     _write(place / "jupyter-lite.json", _settings(site, pyodide))
     _write(place / "jupyter_lite_config.json", {"LiteBuildConfig": _config(output)})
     _pack("comm", place / "pypi")
-    for lesson in site.course.lessons:
+    for lesson in site.course.everything:
         _write(place / "files" / f"{lesson.stem}.ipynb", notebook(site, lesson))
         for figure in lesson.figures:
             (place / "files" / "figures").mkdir(exist_ok=True)

@@ -37,18 +37,18 @@ def of(course: Course) -> Secrets:
         lines = {squeezed(line) for text in texts for line in text.splitlines()}
         return frozenset(line.decode() for line in lines if len(line) >= SHORTEST and line not in public)
 
-    cells = [cell for lesson in course.lessons for cell in lesson.cells()]
+    cells = [cell for lesson in course.everything for cell in lesson.cells()]
     return Secrets(
         telling(_parted(cell.source)[1] for cell in cells if not cell.hidden),
         telling(_parted(cell.source)[1] for cell in cells if cell.hidden),
-        telling(line for lesson in course.lessons for line in _mistaken(lesson)),
+        telling(line for lesson in course.everything for line in _mistaken(lesson)),
         telling(answer for questions in QUESTIONS.values() for _, answer in questions),
     )
 
 
 def shown(course: Course) -> Iterator[str]:
     """All that a student of a class is given to read as text or code, but for hints."""
-    for lesson in course.lessons:
+    for lesson in course.everything:
         yield from (cell.source for cell in release.student_cells(lesson))
         yield from (path.read_text(encoding="utf-8") for path in lesson.supplied)
     yield from (path.read_text(encoding="utf-8") for path in sorted((course.root / "milestones").glob("*.py")))
@@ -56,7 +56,7 @@ def shown(course: Course) -> Iterator[str]:
 
 def hints(course: Course) -> bytes:
     """Hints are given one by one, and the last is nearly the line: what stands in hints.toml is no secret there."""
-    files = (lesson.folder / "hints.toml" for lesson in course.lessons)
+    files = (lesson.folder / "hints.toml" for lesson in course.everything)
     return b"\n".join(form for path in files if path.is_file() for form in forms(path.read_bytes()))
 
 
