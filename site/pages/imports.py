@@ -30,7 +30,7 @@ def uses(site: Site, milestone: Milestone) -> list[Use]:
     for path in files:
         for use in _uses(site, path):
             found.setdefault(use.name, use)
-    order = [name for lesson in site.course.lessons for name in files_of(lesson)]
+    order = [name for lesson in site.course.everything for name in files_of(lesson)]
     return sorted(found.values(), key=lambda use: (order.index(use.file), use.name))
 
 

@@ -11,7 +11,7 @@ import ast
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from html import escape
 from pathlib import Path
@@ -25,6 +25,7 @@ from tito.course import Course, Lesson, Milestone, _read_toml
 EXPERIMENTS = TEXT / "milestones" / "experiments.toml"
 TIMELINE = TEXT / "milestones" / "timeline.toml"
 MARKS = {True: "ok", False: "FAIL", None: ""}
+ELECTIVES = "Beside the course, if you like: what an elective lesson opens."
 MISSED = 1  # a milestone's exit code when a figure misses its pass line
 
 
@@ -32,14 +33,14 @@ def write(site: Site) -> None:
     """The page that lists them, and one for each."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:  # each waits for a process of its own
         list(pool.map(lambda one: ran(site, *one), _all(site)))
-    for milestone in site.course.milestones:
+    for milestone in site.course.every_milestone:
         source = TEXT / "milestones" / f"{milestone.id}.md"
         site.tree.write(f"milestones/{stem(milestone)}.md", text.filled(site, source))
     site.tree.write("milestones/index.md", text.filled(site, TEXT / "milestones" / "index.md"))
 
 
 def _all(site: Site) -> Iterator[tuple[str, str]]:
-    for milestone in site.course.milestones:
+    for milestone in site.course.every_milestone:
         yield milestone.id, ""
         yield from ((milestone.id, name) for name in experiments(milestone.id))
 
@@ -133,7 +134,7 @@ def image(site: Site, id: str, name: str, up: str = "", *, lazy: bool = True) ->
 
 def runs_on(site: Site, id: str) -> str:
     """Which names the program takes from the package, where they come from, and a line that uses each."""
-    owners = {name: lesson for lesson in site.course.lessons for name in imports.files_of(lesson)}
+    owners = {name: lesson for lesson in site.course.everything for name in imports.files_of(lesson)}
     rows = [("", _use_row(site.course, use, owners[use.file])) for use in imports.uses(site, site.course.milestone(id))]
     head = ("name", "your file", "lesson", "a line that uses it")
     return html.table("What runs on which of your files", head, rows)
@@ -175,9 +176,25 @@ def timeline(site: Site, heading: str, up: str = "") -> str:
 
     `heading` is the level of their headlines on the page, h2 or h3; `up` leads from the page to the root.
     """
+    return _eras(site, site.course.milestones, heading, up)
+
+
+def electives(site: Site, heading: str, up: str = "") -> str:
+    """The elective milestones in the same form, apart from the course's, below a sentence; "" where there are none."""
+    found = site.course.elective_milestones
+    return f"{ELECTIVES}\n\n{_eras(site, found, heading, up)}" if found else ""
+
+
+def _eras(site: Site, found: Iterable[Milestone], heading: str, up: str) -> str:
     told = _read_toml(TIMELINE)
-    eras = "\n".join(_era(site, one, told[one.id], heading, up) for one in site.course.milestones)
+    eras = "\n".join(_era(site, one, told[one.id], heading, up) for one in found)
     return f'<ol class="timeline">\n{eras}\n</ol>'
+
+
+def toctree(site: Site) -> str:
+    """Their pages for the menu, by year."""
+    names = [stem(one) for one in sorted(site.course.every_milestone, key=lambda one: one.year)]
+    return "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
 
 
 def _era(site: Site, milestone: Milestone, told: dict[str, str], heading: str, up: str) -> str:
