@@ -15,7 +15,7 @@ def limits(site: Site) -> str:
         ("time for one check", f"{run.check_seconds:g} s"),
         ("time for a whole submission", f"{run.submission_seconds:g} s"),
         ("memory of its process", f"{run.memory // 2**20:,} MiB"),
-        ("files handed in", f"{intake.MOST_FILES}, of {intake.MOST_BYTES // 10**6} MB together"),
+        ("files handed in", f"{intake.MOST_FILES} with {intake.MOST_BYTES // 10**6} MB together"),
         ("folders within folders", f"{intake.DEEPEST}"),
         ("how much smaller a zip may be than what it holds", f"{unzip.RATIO} times"),
     ]
