@@ -41,20 +41,23 @@ def cell(site: Site) -> str:
     shown = programs.img(site, f"home-{CELL}", made["picture"])
     return f"""<script type="application/json" id="in-page">{told}</script>
 
-::::::{{container}} cell tag_cell-{CELL}
-:::::{{container}} cell_input
+<div class="cell tag_cell-{CELL} docutils container">
+<div class="cell_input docutils container">
+
 ```python
 {source.rstrip()}
 ```
-:::::
-:::::{{container}} cell_output
+
+</div>
+<div class="cell_output docutils container">
 <p class="picture">{shown}</p>
 
 ```text
 {made["said"].rstrip()}
 ```
-:::::
-::::::"""
+
+</div>
+</div>"""
 
 
 def intro(site: Site) -> str:

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,19 @@ def test_a_milestone_is_run_and_its_figures_are_told(toy: Site) -> None:
         milestones.value(toy, "m1", "dogs")
 
 
+def test_an_elective_is_told_apart(toy: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {"headline": "Cards", "says": "Learned.", "picture": "cards", "figure": "cards-right-mean", "label": "right"}
+    lines = ["[m1]", *(f'{name} = "{value}"' for name, value in told.items())]
+    (tmp_path / "timeline.toml").write_text("\n".join(lines), encoding="utf-8")
+    monkeypatch.setattr(milestones, "TIMELINE", tmp_path / "timeline.toml")
+    (one,) = toy.course.milestones
+    assert milestones.electives(toy, "h2") == "" and "Cards" in milestones.timeline(toy, "h2")
+    course = replace(toy.course, milestones=(), elective_milestones=(one,))
+    chosen = replace(toy, course=course, solved=course)
+    assert "Cards" in milestones.electives(chosen, "h2") and "Cards" not in milestones.timeline(chosen, "h2")
+    assert milestones.toctree(toy) == milestones.toctree(chosen) == "```{toctree}\n:hidden:\n\nm1_toy\n```"
+
+
 def test_a_run_is_kept_until_the_program_changes(toy: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     first = milestones.ran(toy, "m1")
     monkeypatch.setattr(programs, "run", lambda *words, **more: pytest.fail("it was run again"))
@@ -178,11 +192,11 @@ def test_names_are_followed_to_file_cell_and_line(toy: Site) -> None:
     assert '<a href="../lessons/01_tensor.html#twin-Tensor">01 tensor</a>' in shown
 
 
-@pytest.mark.parametrize("milestone", COURSE.milestones, ids=lambda milestone: milestone.id)
+@pytest.mark.parametrize("milestone", COURSE.every_milestone, ids=lambda milestone: milestone.id)
 def test_every_name_of_a_real_milestone_is_found(milestone: Milestone, tmp_path: Path) -> None:
     site = Site(COURSE, COURSE, export.reference(COURSE), Tree(tmp_path), Results(tmp_path), False)
     found = imports.uses(site, milestone)
-    owners = {name: lesson for lesson in COURSE.lessons for name in imports.files_of(lesson)}
+    owners = {name: lesson for lesson in COURSE.everything for name in imports.files_of(lesson)}
     assert {"Tensor", "Generator"} <= {use.name for use in found}
     assert {owners[use.file].id for use in found} <= {lesson.id for lesson in COURSE.needs_of(milestone)}
     assert all(use.line for use in found)
@@ -190,7 +204,7 @@ def test_every_name_of_a_real_milestone_is_found(milestone: Milestone, tmp_path:
     assert len(written) > 0 and all(imports.cell_of(owners[use.file], use.name) for use in written)
 
 
-@pytest.mark.parametrize("milestone", COURSE.milestones, ids=lambda milestone: milestone.id)
+@pytest.mark.parametrize("milestone", COURSE.every_milestone, ids=lambda milestone: milestone.id)
 def test_every_experiment_changes_its_program_once(milestone: Milestone) -> None:
     source = (ROOT / "milestones" / milestone.file).read_text(encoding="utf-8")
     changes = milestones.experiments(milestone.id)
@@ -216,7 +230,8 @@ def test_the_cell_of_the_home_page_is_complete_without_scripts(toy: Site, monkey
         "stem": "index",
         "cells": [{"id": "spirals", "role": "demo", "name": "", "local": ""}],
     }
-    assert "cell tag_cell-spirals" in shown and 'plt.title("a < b")' in shown
+    assert '<div class="cell tag_cell-spirals ' in shown and shown.count("<div") == shown.count("</div>") == 3
+    assert 'plt.title("a < b")' in shown
     assert 'alt="a &lt; b"' in shown and "```text\nthe loss fell\n```" in shown
     assert (toy.tree.folder / "extra" / "_static" / "pictures" / "home-spirals.png").is_file()
 
