@@ -30,6 +30,7 @@ myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "at
 myst_heading_anchors = 3
 add_module_names = False
 autodoc_inherit_docstrings = False  # what has no docstring is not in the reference
+copybutton_prompt_text = "$ "  # of a session, the commands alone are copied
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True  # defaults as they are written
 toc_object_entries_show_parents = "hide"
