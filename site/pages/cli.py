@@ -18,7 +18,7 @@ from tito import cli, errors, links
 
 WIDTH = 78
 SOURCE = re.compile(r"\btito/\w+(/\w+)*\.py\b")
-HIDDEN = argparse.SUPPRESS
+OPTION = re.compile(r"(?<![`\w-])(--\w+)")
 GROUPS = {
     "": ("For learners", "In a workspace. `NN` is a lesson's number or name: `1`, `01`, `tensor` or `01_tensor`."),
     "teach": (
@@ -108,7 +108,7 @@ def _told(command: Command) -> Iterator[str]:
         yield f"{_sentence(command.help)}."
     for paragraph in (re.sub(r"^`tito[^`]*`: ", "", first), *rest):
         if not SOURCE.search(paragraph):
-            yield _with_blocks(_sentence(paragraph))
+            yield _with_blocks(OPTION.sub(r"`\1`", _sentence(paragraph)))
 
 
 def _sentence(text: str) -> str:

@@ -6,6 +6,7 @@ Written by hand in site/pytorch/NN_name.toml; tests/oracle proves what can be pr
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from html import escape
 from typing import NamedTuple
 
 from pages import html
@@ -18,7 +19,7 @@ MEANS = {
     "differs": "what is asked for is the same, and something about it is not",
     "absent": "one of the two has no such name",
 }
-HEAD = ("yours", "PyTorch's", "it", "how")
+HEAD = ("yours, then PyTorch's", "verdict", "how")
 
 
 class Row(NamedTuple):
@@ -59,8 +60,13 @@ SAID = {"same": "are the same", "differs": "differ", "absent": "stand on one sid
 
 
 def _table(lesson: Lesson, found: Iterable[Row]) -> str:
-    cells = [("", [html.code(row.ours), html.code(row.torch), row.verdict, html.ticked(row.how)]) for row in found]
+    cells = [("", [f"{_dotted(row.ours)}<br>{_dotted(row.torch)}", row.verdict, html.ticked(row.how)]) for row in found]
     return html.table(f"Lesson {lesson.id} beside PyTorch", HEAD, cells)
+
+
+def _dotted(name: str) -> str:
+    """A name that may go on in the next line behind a dot; a dash for none."""
+    return f"<code>{escape(name).replace('.', '.<wbr>')}</code>" if name else "&mdash;"
 
 
 def page(site: Site) -> str:

@@ -87,7 +87,7 @@ def _entry(package: Package, name: Name) -> str:
     kind = "class" if isinstance(name.node, ast.ClassDef) else "function"
     members = ", ".join(member.name for member in package.members(name))
     options = [f"   :members: {members}"] if members else []
-    options += ["   :show-inheritance:"] if kind == "class" else []
+    options += ["   :show-inheritance:"] if getattr(name.node, "bases", None) else []
     body = "\n".join([f".. auto{kind}:: tinytorch.{name.name}", *options])
     return f"```{{eval-rst}}\n{body}\n```"
 
@@ -96,8 +96,8 @@ INTRO = """\
 # Reference
 
 Every public name of `tinytorch`, {count} of them: what it takes and gives, with shapes, what it raises, and after whom.
-An entry ends with a link to the cell that defines it; for most of them that is a cell of yours. All of it is made from
-the docstrings of the lessons.
+An entry ends with a link to the cell that defines it, and says whether you write it, see it solved or are given it. All
+of it is made from the docstrings of the lessons.
 
 Beside it: [the command line](cli.md), and [each name beside PyTorch's](pytorch.md).
 
