@@ -17,20 +17,19 @@ import zipfile
 from base64 import b64decode, b64encode
 from pathlib import Path
 
-SITE = Path(__file__).resolve().parent
-ROOT = SITE.parent
-BUILD = ROOT / "build"
-sys.path.insert(0, str(SITE))
-
 import vendor
-from pages import framework, lesson, lite, milestones, reference, text
+from pages import defined_in, framework, lesson, lite, milestones, reference, text
 from pages.results import Results, key
 from pages.site import Site
 from pages.tree import Tree
+
 from tito.course import Course, Lesson
 from tito.dev import export
 from tito.inpage import needs
 
+SITE = Path(__file__).resolve().parent
+ROOT = SITE.parent
+BUILD = ROOT / "build"
 PAGES = (text, lesson, milestones, reference, framework)
 
 
@@ -109,7 +108,7 @@ def _sphinx(site: Site, target: Path) -> int:
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html", "-c", str(SITE)]
     command += ["-d", str(cache), str(site.tree.folder), str(target)]
     edition = {"TINYTORCH_EDITION": "class" if site.class_edition else "self-study"}
-    folders = {"TINYTORCH_REFERENCE": str(site.reference), "TINYTORCH_SOURCE": str(site.tree.folder)}
+    folders = {"TINYTORCH_REFERENCE": str(defined_in.importable(site)), "TINYTORCH_SOURCE": str(site.tree.folder)}
     environment = {**os.environ, **edition, **folders}
     return subprocess.run(command, env=environment, check=False).returncode
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 
+from pages import facts
 from pages.site import Site
 from tito import package
 from tito.course import Course, Lesson
@@ -74,11 +75,9 @@ class Package:
     @cached_property
     def _offered(self) -> list[tuple[str, str]]:
         """Every public name, and the file that the package has it from."""
-        tree = self.tree("__init__")
-        imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        imports = [node for node in self.tree("__init__").body if isinstance(node, ast.ImportFrom)]
         sources = {alias.name: (node.module or "").partition(".")[2] for node in imports for alias in node.names}
-        listing = next(node.value for node in tree.body if isinstance(node, ast.Assign))
-        return [(name, sources[name]) for name in ast.literal_eval(listing)]
+        return [(name, sources[name]) for name in facts.public(self.folder)]
 
     def _name(self, name: str, lesson: Lesson) -> Name:
         found = self._find(name, "__init__")
@@ -145,6 +144,11 @@ def _shown(node: ast.FunctionDef) -> bool:
 def built(folder: Path, course: Course) -> Package:
     """The package that the cells of this course give, kept below the folder."""
     return Package(package.cached(folder, [export.fold_input(lesson) for lesson in course.everything]), course)
+
+
+def importable(site: Site) -> Path:
+    """The folder from which Sphinx imports what it documents: in the class edition the one of stubs."""
+    return of(site).folder if site.class_edition else site.reference
 
 
 def of(site: Site) -> Package:

@@ -47,6 +47,8 @@ def _row(stem: str, ours: str, torch: str, verdict: str, how: str = "") -> Row:
 def table(site: Site, stem: str) -> str:
     """The part of the map that a lesson's page shows."""
     found = rows(stem)
+    if not found:
+        return "PyTorch has nothing that it could be laid beside."
     shown = _table(site.course.lesson(stem), found)
     return f"{_counted(found)}\n\n{shown}\n\nAll lessons: [the PyTorch map](../reference/pytorch.md)."
 
@@ -71,9 +73,9 @@ def _dotted(name: str) -> str:
 
 def page(site: Site) -> str:
     """The whole map as Markdown, lesson by lesson."""
-    every = [row for lesson in site.course.lessons for row in rows(lesson.stem)]
+    every = [row for lesson in site.course.everything for row in rows(lesson.stem)]
     means = "\n".join(f"{verdict}\n: {meaning}\n" for verdict, meaning in MEANS.items())
-    parts = [_part(lesson, found) for lesson in site.course.lessons if (found := rows(lesson.stem))]
+    parts = [_part(lesson, found) for lesson in site.course.everything if (found := rows(lesson.stem))]
     return "\n\n".join([INTRO.format(counted=_counted(every), means=means), *parts]) + "\n"
 
 

@@ -10,7 +10,7 @@ import ast
 import json
 from collections.abc import Iterable, Iterator
 
-from pages import cli, defined_in, docstrings, framework, html, pytorch
+from pages import cli, defined_in, docstrings, facts, framework, html, pytorch
 from pages.defined_in import Definition, Member, Name, Package
 from pages.site import Site
 from tito.course import Lesson
@@ -24,7 +24,7 @@ INDEX = "API of tinytorch, the framework that you write: shapes, errors, sources
 def write(site: Site) -> None:
     """Pages of the modules, the index, the command line's, and the PyTorch map."""
     package = defined_in.of(site)
-    for lesson in site.course.lessons:
+    for lesson in site.course.everything:
         site.tree.write(f"reference/{lesson.name}.md", page(site, package, lesson))
     site.tree.write("reference/defined_in.json", json.dumps(dict(places(site, package)), indent=1))
     site.tree.write("reference/index.md", index(site, package))
@@ -37,17 +37,17 @@ def write(site: Site) -> None:
 
 def index(site: Site, package: Package) -> str:
     """All names with their contracts, module by module."""
-    parts = [_listed(package, lesson) for lesson in site.course.lessons]
-    toctree = "\n".join([*(lesson.name for lesson in site.course.lessons), "cli", "pytorch"])
-    head = DESCRIBED.format(INDEX) + INTRO.format(count=len(package.public))
+    parts = [_listed(package, lesson) for lesson in site.course.everything]
+    toctree = "\n".join([*(lesson.name for lesson in site.course.everything), "cli", "pytorch"])
+    head = DESCRIBED.format(INDEX) + INTRO.format(count=facts.names(site))
     return "\n\n".join([head, *parts, f"```{{toctree}}\n:hidden:\n\n{toctree}\n```\n"])
 
 
 def _listed(package: Package, lesson: Lesson) -> str:
     rows = [("", [_linked(name), html.ticked(name.contract)]) for name in package.names(lesson)]
-    return f"## [tinytorch.{lesson.name}]({lesson.name}.md)\n\n" + html.table(
-        lesson.title, ("name", "what it is"), rows
-    )
+    beside = "\n\nOf an elective, beside the course." if lesson.elective else ""
+    table = html.table(lesson.title, ("name", "what it is"), rows)
+    return f"## [tinytorch.{lesson.name}]({lesson.name}.md){beside}\n\n{table}"
 
 
 def _linked(name: Name) -> str:
@@ -110,7 +110,7 @@ Shapes are written as `(N, D) -> (N, H)`: B is a batch, N rows, D features, H hi
 
 def places(site: Site, package: Package) -> Iterator[tuple[str, list[str]]]:
     """For each name that autodoc writes, what is said below it, as reStructuredText."""
-    for lesson in site.course.lessons:
+    for lesson in site.course.everything:
         for name in package.names(lesson):
             yield f"tinytorch.{name.name}", _said(package, name)
             for member in package.members(name):
