@@ -78,6 +78,8 @@ def test_neither_mistakes_nor_answers_nor_tests_nor_what_quotes_them(unpacked: P
         name for name in names if re.search(r"_course/.*(mistakes|equivalent|lookalikes|draw)\.|(^|/)tests?/", name)
     ]
     assert f"tito/{wheel.ANSWERS}" not in names
+    milestones = {path.relative_to(COURSE.root).as_posix() for path in (COURSE.root / "milestones").rglob("*.*")}
+    assert {f"tito/_course/{name}" for name in milestones if "__pycache__" not in name} <= names
     assert {path.name for path in (unpacked / "tito/_course/modules/01_tensor").iterdir()} == {
         "tensor.py", "determinism.py", "dtypes.py", "generator.py", "settings.py", "hints.toml", "fingerprints.json",
         "figures",
