@@ -7,20 +7,21 @@ const HELP = "run-help";
 const NEAR = "600px"; // an editor is made when its cell comes so near to the screen
 
 export function makeCells(page, store) {
-  addHelp();
+  addHelp(document.getElementById("in-page"));
   return page.cells
     .map((told) => makeCell(told, document.querySelector(`div.cell.tag_cell-${CSS.escape(told.id)}`), store))
     .filter(Boolean);
 }
 
-function addHelp() {
+function addHelp(place) {
   const words = "Shift and Enter run the cell. Escape, then Tab, leaves the editor.";
-  document.body.append(make("p", { id: HELP, class: "run-hidden" }, words));
+  place.after(make("p", { id: HELP, class: "run-hidden" }, words));
 }
 
 // How messages name a cell; tito/inpage/page.py names it alike.
-export function labelOf(told) {
-  return told.role === "demo" ? told.id.replace("-", " ") : `${told.role} ${told.name}`.trim();
+export function labelOf({ id, role, name }) {
+  if (role !== "demo") return `${role} ${name}`.trim();
+  return /^cell-\d+$/.test(id) ? id.replace("-", " ") : "this cell";
 }
 
 function makeCell(told, element, store) {
@@ -31,7 +32,7 @@ function makeCell(told, element, store) {
   cell.source = () => (cell.view ? cell.view.state.doc.toString() : store.source(cell.id) ?? original);
   cell.edited = () => cell.source() !== original;
   cell.attach = (session) => attach(cell, session, store);
-  cell.use = (text) => use(cell, text);
+  cell.use = (text, focus = true) => use(cell, text, focus);
   return cell;
 }
 
@@ -44,9 +45,9 @@ function attach(cell, session, store) {
   cell.run = make("button", { type: "button", class: "run-run", onclick: () => session.press(cell) });
   cell.above = make("button", { type: "button", onclick: () => session.runAbove(cell) }, "Run all above");
   cell.above.setAttribute("aria-label", `Run all above ${cell.label}`);
-  cell.reset = make("button", { type: "button", onclick: () => use(cell, cell.original) }, "Reset");
+  cell.reset = make("button", { type: "button", onclick: () => cell.use(cell.original) }, "Reset");
   cell.reset.setAttribute("aria-label", `Reset ${cell.label}`);
-  cell.bar = make("div", { class: "run-bar" }, cell.run, cell.above, cell.reset, cell.status);
+  cell.bar = make("div", { class: "run-bar" }, cell.run, cell.role === "check" ? null : cell.above, cell.reset, cell.status);
   cell.output = makeOutput(cell.label);
   cell.element.querySelector(".cell_input").after(cell.bar, cell.output);
   cell.element.classList.add("run-cell");
@@ -68,7 +69,7 @@ function mount(cell, session) {
     about: `Code of ${cell.label}`,
     help: HELP,
     readOnly: cell.role === "check",
-    run: () => session.press(cell),
+    run: () => cell.busy || session.press(cell), // a second Shift-Enter ends nothing
     changed: (text) => cell.changed(text),
   });
   const input = cell.element.querySelector(".cell_input");
@@ -86,10 +87,10 @@ function whenNear(element, action) {
 }
 
 // Another text for the cell; the editor's undo brings the old one back.
-function use(cell, text) {
+function use(cell, text, focus) {
   cell.mount();
   setText(cell.view, text);
-  cell.view.focus();
+  if (focus) cell.view.focus();
 }
 
 export function showState(cell) {

@@ -52,7 +52,7 @@ function startOver(page, store, cells, status) {
   const edited = cells.filter((cell) => cell.edited());
   if (!window.confirm(`Give ${edited.length} edited cells of lesson ${page.lesson} their first text back, and forget its progress?`)) return;
   store.forget();
-  edited.forEach((cell) => cell.use(cell.original));
+  edited.forEach((cell) => cell.use(cell.original, false));
   store.forget();
   status.textContent = "Everything is as it was at first.";
 }

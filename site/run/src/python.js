@@ -42,6 +42,7 @@ export function makePython(settings) {
     async start(lesson, heard) {
       const why = obstacle();
       if (why) throw new Refused(why);
+      worker?.terminate(); // one in which no lesson could be opened
       try {
         worker = new Worker(settings.worker);
       } catch (error) {

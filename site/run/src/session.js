@@ -13,11 +13,12 @@ export function makeSession({ page, store, python, cells }) {
   const listeners = new Set();
   let line = Promise.resolve(); // what is under way, and what waits behind it
   let planned = 0; // what was planned before the last Stop does not run any more
+  let current = null; // the cell that runs
   let starting = null;
   let ran = [];
 
   const session = {
-    press: (cell) => (cell.busy ? stop(cell) : plan([cell])),
+    press: (cell) => (cell.busy ? halt(cell) : plan([cell])),
     runAbove: (cell) => runAbove(cell),
     checkAll: (status) => checkAll(status),
     edited: () => listeners.forEach((tell) => tell({ edited: true })),
@@ -44,12 +45,15 @@ export function makeSession({ page, store, python, cells }) {
 
   function plan(chosen) {
     const number = planned;
-    chosen.forEach((cell) => {
+    const ahead = cells.some((cell) => cell.busy);
+    const turn = Symbol("one press of a button");
+    chosen.forEach((cell, place) => {
+      cell.turn = turn;
       setBusy(cell, true);
-      cell.status.textContent = "Waits for the cell before it";
+      cell.status.textContent = ahead || place ? "Waits for the cell before it" : "";
     });
     const all = chosen.map((cell) => {
-      const done = line.then(() => (number === planned ? perform(cell) : "stopped"));
+      const done = line.then(() => (number === planned && cell.busy && cell.turn === turn ? perform(cell) : "stopped"));
       line = done.catch(() => {});
       return done;
     });
@@ -57,6 +61,7 @@ export function makeSession({ page, store, python, cells }) {
   }
 
   async function perform(cell) {
+    current = cell;
     clear(cell);
     const say = (text) => (cell.status.textContent = text);
     const heard = (data) => (data.progress ? say(data.progress) : print(cell.output, data.stream, data.text));
@@ -72,14 +77,14 @@ export function makeSession({ page, store, python, cells }) {
       return trouble(error, say);
     } finally {
       clearInterval(clock);
+      current = null;
       setBusy(cell, false);
     }
   }
 
   function trouble(error, say) {
     if (error instanceof Stopped) return "stopped"; // `stop` says the rest
-    if (!(error instanceof Refused)) throw error;
-    say(error.message);
+    say(error instanceof Refused ? error.message : `This page failed: ${error.message}.`);
     return "refused";
   }
 
@@ -153,9 +158,18 @@ export function makeSession({ page, store, python, cells }) {
     if (!found.includes("stopped") && !found.includes("refused")) cell.status.textContent = `${words.filter(Boolean).join("; ")}.`;
   }
 
+  // Ends the cell; one that only waits is taken out of the line, and Python goes on.
+  function halt(cell) {
+    if (current && cell !== current) {
+      setBusy(cell, false);
+      cell.status.textContent = "";
+    } else stop(cell);
+  }
+
   function stop(cell) {
     planned += 1;
     const lost = ran;
+    current = null;
     python.stop();
     cells.filter((one) => one.busy).forEach((one) => {
       one.status.textContent = "Stopped.";
