@@ -98,6 +98,12 @@ class Grown:
         """A layer above these outputs."""
         return Opened(rows, below, self.config, self.table)
 
+    def open_above(self, outputs: dict[str, np.ndarray]) -> None:
+        """Open a layer on top; finish where no two of its columns vary."""
+        self.opened = self.open_on(self.rows, outputs)
+        if not len(self.opened.pairs):
+            self.finish()
+
     def require_open(self) -> Opened:
         """The open layer. Raises RuntimeError where there is none."""
         if self.opened is None:

@@ -61,10 +61,10 @@ class GMDHConfig:
         if not self.shortcut and self.keep < 2:
             raise ValueError("GMDHConfig: without shortcut a layer needs two units below it; set keep to 2 or more")
 
-    def shares(self) -> list[tuple[float, str]]:
-        """How much each criterion counts, those that do."""
-        share = {"regularity": 1.0, "bias": 0.0}.get(self.criterion, self.alpha)
-        return [(part, name) for part, name in ((share, "regularity"), (1 - share, "bias")) if part]
+    @property
+    def external(self) -> float:
+        """How much the error on dev counts in the criterion, 0 to 1; the rest is bias."""
+        return {"regularity": 1.0, "bias": 0.0}.get(self.criterion, self.alpha)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

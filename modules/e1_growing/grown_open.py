@@ -19,6 +19,7 @@ from tinytorch.grown_units import Units, candidates, none_yet, standardised
 __all__: list[str] = []  # the package hands on none of this
 
 PART = 2**21  # bytes of the expanded inputs of a part: about what a processor keeps near itself
+FEATURE_NOISE, OUTPUT_NOISE = 1e-12, 1e-9  # up to which a column counts as one number
 
 
 class Side:
@@ -36,10 +37,10 @@ class Side:
             spread = weights * (targets - np.average(targets, weights=weights)) ** 2
             self.factor = float(((self.y - self.y.mean()) ** 2).sum() / spread.sum())
 
-    def design(self, pairs: np.ndarray, kind: str, expand: Any) -> np.ndarray:
+    def terms(self, pairs: np.ndarray, kind: str, expand: Any) -> np.ndarray:
         """The terms of each pair, by the lesson's `expand`. `(P, 2) -> (P, N, q)`"""
-        terms: np.ndarray = expand(self.columns[pairs[:, 0]], self.columns[pairs[:, 1]], kind)
-        return terms if self.roots is None else terms * self.roots[:, None]
+        found: np.ndarray = expand(self.columns[pairs[:, 0]], self.columns[pairs[:, 1]], kind)
+        return found if self.roots is None else found * self.roots[:, None]
 
 
 class Opened:
@@ -49,8 +50,9 @@ class Opened:
         self, rows: dict[str, Rows], below: dict[str, np.ndarray], config: GMDHConfig, table: type[Units]
     ) -> None:
         self.columns = {name: np.concatenate([rows[name].x, below[name]], axis=1) for name in rows}
-        self.center, self.scale, varies = statistics(self.columns["train"])
-        self.pairs = self._pairs(varies, 0 if config.shortcut or not below["train"].size else rows["train"].x.shape[1])
+        features = rows["train"].x.shape[1]
+        self.center, self.scale, varies = statistics(self.columns["train"], features)
+        self.pairs = self._pairs(varies, 0 if config.shortcut or not below["train"].size else features)
         self.train, self.dev = (self._side(name, rows[name]) for name in ("train", "dev"))
         self.best: Any = none_yet(table)
         self.tried: list[str] = []
@@ -79,14 +81,17 @@ class Opened:
         return candidates(table, kind, self.pairs, coefficients, errors, (self.center, self.scale))
 
 
-def statistics(columns: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def statistics(columns: np.ndarray, features: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Mean and deviation of each column, and whether it varies. `(N, n) -> (n,), (n,), (n,)`
 
-    Each is computed by itself, row after row in memory. A column that is the same in every row has deviation 1.
+    Each is computed by itself, row after row in memory. What varies by rounding alone does not: a feature by
+    FEATURE_NOISE of its largest number, the output of a unit by OUTPUT_NOISE of the target's deviation. Its deviation
+    is 1.
     """
     turned = np.ascontiguousarray(columns.T)
-    varies = turned.min(axis=1) < turned.max(axis=1)
+    noise = FEATURE_NOISE * np.abs(turned).max(axis=1)
+    noise[features:] = OUTPUT_NOISE
     with np.errstate(over="ignore", invalid="ignore"):
-        deviation = turned.std(axis=1)
-    varies &= (deviation > 0) & np.isfinite(deviation)
-    return turned.mean(axis=1), np.where(varies, deviation, 1.0), varies
+        mean, deviation = turned.mean(axis=1), turned.std(axis=1)
+    varies = (deviation > noise) & np.isfinite(deviation)
+    return np.where(varies, mean, 0.0), np.where(varies, deviation, 1.0), varies
