@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "site"))
 import vendor  # noqa: E402
 
 COURSE = Course.load(ROOT)
-LESSONS = {lesson.stem: lesson for lesson in COURSE.lessons}
+LESSONS = {lesson.stem: lesson for lesson in COURSE.everything}
 MOST_LOCAL = 2  # cells of a lesson that may be left out
 Json = dict[str, Any]
 

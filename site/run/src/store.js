@@ -48,7 +48,7 @@ function counts() {
 function lessons() {
   try {
     const names = Object.keys(localStorage).filter((key) => key.startsWith(PREFIX));
-    return [...new Set(names.map((key) => key.split(":")[1]))].filter((id) => /^\d+$/.test(id));
+    return [...new Set(names.map((key) => key.split(":")[1]))].filter((id) => /^[a-z]?\d+$/.test(id));
   } catch {
     return [];
   }
