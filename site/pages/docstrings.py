@@ -17,7 +17,7 @@ PLACES = "reference/defined_in.json"
 CODE = re.compile(r"(\s?)(`+)(.+?)\2", re.DOTALL)
 PART = re.compile(r"(?<=[.)\]]) (?=(?:Raises|Source:|The method:) ?)")
 KINDS = {"Raises": "raises", "Source:": "source", "The method:": "source"}
-SPECIAL = re.compile(r"([\\*|_<>`])")
+SPECIAL = re.compile(r"""([\\*|_<>`"'])""")
 
 
 def setup(app: Any) -> dict[str, Any]:

@@ -67,10 +67,7 @@ def _head(site: Site, lesson: Lesson) -> str:
     about = f"API of tinytorch.{lesson.name}, which lesson {lesson.id} of TinyTorch exports: shapes, errors, sources."
     where = f"[lesson {lesson.id}, {lesson.title}](../lessons/{lesson.stem}.ipynb)"
     source = "" if site.class_edition else f" Its source: [{lesson.name}.py](../framework/{lesson.name}.md)."
-    first = (
-        f"What {where} exports. Import a name from `tinytorch` or from `tinytorch.{lesson.name}`; both are the same "
-        f"object.{source}"
-    )
+    first = f"What {where} adds to the package, to be imported from `tinytorch`.{source}"
     return f"{DESCRIBED.format(about)}# tinytorch.{lesson.name}\n\n{first}"
 
 

@@ -75,6 +75,7 @@ def stubs(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
         ("`x`s and `y`", r"``x``\ s and ``y``\ "),
         ("1 - y**2.", r"1 - y\*\*2."),
         ("of |x| and name_", r"of \|x\| and name\_"),
+        ('of h["x"]', r"of h[\"x\"]"),
         ("- a point", r"\- a point"),
         ("1. first", r"\1. first"),
     ],
