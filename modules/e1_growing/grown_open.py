@@ -18,7 +18,7 @@ from tinytorch.grown_units import Units, candidates, none_yet, standardised
 
 __all__: list[str] = []  # the package hands on none of this
 
-PART = 2**21  # bytes of the expanded inputs of a part: about what a processor keeps near itself
+PART = 2**18  # bytes of the expanded inputs of a part: they fit beside a core, and memory is used again
 FEATURE_NOISE, OUTPUT_NOISE = 1e-12, 1e-9  # up to which a column counts as one number
 
 
