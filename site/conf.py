@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,15 @@ extensions = [
 exclude_patterns = ["extra"]
 nb_execution_mode = "off"  # cells bring their outputs: pages/execute.py
 nb_merge_streams = True
-myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist", "attrs_inline", "attrs_block", "html_image"]
+myst_enable_extensions = [
+    "dollarmath",
+    "amsmath",
+    "colon_fence",
+    "deflist",
+    "attrs_inline",
+    "attrs_block",
+    "html_image",
+]
 myst_heading_anchors = 3
 add_module_names = False
 autodoc_inherit_docstrings = False  # what has no docstring is not in the reference
@@ -57,11 +66,19 @@ html_theme_options = {
 
 
 def setup(app: Any) -> None:
-    """Pages with cells that run load what runs them; no other page does."""
+    """What is done to a page once it is rendered."""
     app.connect("html-page-context", _add_run)
+    app.connect("html-page-context", _tidy_tabs)
 
 
 def _add_run(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Pages with cells that run load what runs them; no other page does."""
     if 'id="in-page"' in context.get("body", ""):
         app.add_js_file("run/config.js")
         app.add_js_file("run/main.js")
+
+
+def _tidy_tabs(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """sphinx-design has the label of a tab say what it controls, and HTML has no label that does."""
+    if "body" in context:
+        context["body"] = re.sub(r'(<label )aria-controls="[^"]*" ', r"\1", context["body"])
