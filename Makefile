@@ -27,9 +27,9 @@ demo: .venv/student
 
 test: .venv/developer
 	$(BIN)/ruff check .
-	$(BIN)/ruff format --check tito tests milestones
+	$(BIN)/ruff format --check tito tests milestones site
 	$(BIN)/tito dev export
-	$(BIN)/mypy $$($(BIN)/python -c '$(TYPES)') tito build/reference/tinytorch
+	$(BIN)/mypy $$($(BIN)/python -c '$(TYPES)') tito build/reference/tinytorch site/*.py site/pages
 	$(BIN)/pytest -n 2
 
 guard: .venv/developer

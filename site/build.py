@@ -15,6 +15,7 @@ import tempfile
 import time
 import zipfile
 from base64 import b64decode, b64encode
+from functools import partial
 from pathlib import Path
 
 import vendor
@@ -25,6 +26,7 @@ from pages.tree import Tree
 
 from tito.course import Course, Lesson
 from tito.dev import export
+from tito.errors import UserError
 from tito.inpage import needs
 
 SITE = Path(__file__).resolve().parent
@@ -117,7 +119,7 @@ def _write_needs(site: Site) -> None:
     """What each lesson builds on, solved, for readers who have no answers of their own; not in the class edition."""
     for one in () if site.class_edition else (*site.course.everything, None):
         sources = [ROOT / "tito", ROOT / "modules", ROOT / "course.toml"]
-        kept = site.results.of(f"needs-{needs.name(one)}", sources, lambda one=one: _needs(site, one))
+        kept = site.results.of(f"needs-{needs.name(one)}", sources, partial(_needs, site, one))
         site.tree.write(f"extra/_static/run/needs/{needs.name(one)}", b64decode(kept))
 
 
@@ -141,4 +143,7 @@ def _made(folder: Path) -> Path:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except (UserError, RuntimeError) as error:  # one sentence says what is missing or does not run
+        sys.exit(f"make site: {error}")

@@ -34,7 +34,7 @@ WANTED = ("numpy", "matplotlib", "ssl", "sqlite3", "micropip", "ipython", "jedi"
 SECONDS = 20.0
 
 
-class VendorError(Exception):
+class VendorError(RuntimeError):
     """One sentence: what is missing or wrong, and what to do."""
 
 
