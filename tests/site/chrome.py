@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Page, Playwright
+from playwright.sync_api import ConsoleMessage, Page, Playwright
 
 PROGRAM = "/usr/bin/chromium"
 FLAGS = (
@@ -31,14 +31,14 @@ OPENED = "() => document.querySelectorAll('details').forEach(one => { one.open =
 # Of the thousands of coloured words in a lesson's code, one of each look is looked at; the others become plain text.
 # axe takes half a minute for all of them.
 ONE_OF_EACH_LOOK = """() => {
-  const seen = new Set();
-  for (const word of document.querySelectorAll('div.highlight pre span')) {
+  const words = [...document.querySelectorAll('div.highlight pre span')];
+  const looks = words.map(word => {
     const block = getComputedStyle(word.closest('pre')).backgroundColor;
     const own = getComputedStyle(word);
-    const look = [block, own.color, own.backgroundColor, own.fontSize, own.fontWeight].join();
-    if (seen.has(look)) word.replaceWith(word.textContent);
-    seen.add(look);
-  }
+    return [block, own.color, own.backgroundColor, own.fontSize, own.fontWeight].join();
+  });
+  const again = words.filter((word, number) => looks.indexOf(looks[number]) < number);
+  again.forEach(word => word.replaceWith(word.textContent));
   document.body.normalize();
 }"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -103,7 +103,6 @@ class Chrome:
             visit = Visit(context.new_page())
             _watch(visit)
             visit.page.goto(url, wait_until="load")
-            visit.page.wait_for_load_state("networkidle")
             visit.page.evaluate(SETTLED)
             yield visit
         finally:
@@ -115,12 +114,17 @@ def _watch(visit: Visit) -> None:
     page, errors = visit.page, visit.errors
     page.on("request", lambda request: visit.requests.append(request.url))
     page.on("requestfailed", lambda request: errors.append(f"failed: {request.url} {request.failure}"))
-    page.on("response", lambda answer: errors.append(f"{answer.status}: {answer.url}") if answer.status > 399 else None)
     page.on("pageerror", lambda error: errors.append(f"error: {error}"))
-    page.on("console", lambda said: errors.append(f"console: {said.text}") if said.type == "error" else None)
+    page.on("console", lambda said: _hear(visit, said))
     session = page.context.new_cdp_session(page)
     session.send("Network.enable")
     session.on("Network.loadingFinished", lambda event: _add(visit, event))
+
+
+def _hear(visit: Visit, said: ConsoleMessage) -> None:
+    """Errors only; what a server refuses is one, too: `Failed to load resource`, and its address."""
+    if said.type == "error":
+        visit.errors.append(f"console: {said.text} {said.location['url']}")
 
 
 def _add(visit: Visit, event: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ TRACEBACK = "[data-mime-type='application/vnd.jupyter.stderr']"
 LITE_OWN = 1  # the cell that starts a lesson here
 FIRST = Course.find().lessons[0]
 # JupyterLab asks for a picture once as its cell says it, before it looks where the notebook lies: upstream's.
-EARLY = re.compile(r"(404|failed): \S+/lite/lab/figures/\w+\.svg( .*)?|console: .* status of 404 .*")
+EARLY = re.compile(r"(failed|console): .*/lite/lab/figures/\w+\.svg( .*)?")
 
 
 def code_before_the_first_exercise() -> int:

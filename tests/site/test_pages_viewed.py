@@ -52,7 +52,7 @@ def test_page(page: str, width: int, scheme: str, chrome: Chrome, server: Server
 
 
 def faults(visit: Visit) -> list[str]:
-    """What is wrong with the page, in words; its weight is read first, before anything is unfolded."""
+    """What is wrong with the page, in words; axe comes last, since it unfolds things and loads style sheets anew."""
     weight, formulas = visit.received, visit.page.locator(".math").count()
     mathjax = any("mathjax" in url for url in visit.requests)
     found = [f"weighs {weight:,} bytes"] if weight > MOST else []
@@ -60,6 +60,5 @@ def faults(visit: Visit) -> list[str]:
     found += ["formulas, and no MathJax"] if formulas and not mathjax else []
     found += [f"{visit.too_wide()} pixels too wide"] if visit.too_wide() > 0 else []
     found += [f"no words for {name}" for name in visit.unsaid()]
-    found += visit.violations()
     found += [f"asks elsewhere: {url}" for url in visit.elsewhere()]
-    return found + visit.errors
+    return found + list(visit.errors) + visit.violations()
