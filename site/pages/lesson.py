@@ -92,6 +92,8 @@ def _body(site: Site, lesson: Lesson) -> Iterator[dict[str, Any]]:
             yield _markdown(_with_figures(cell.source))
         elif not cell.hidden:
             yield from _code(cell, outputs.get(cell.id, []))
+            if "local" in cell.marks:
+                yield _markdown(_local_reason(cell))
             if cell.role == "exercise" and not site.class_edition:
                 yield _markdown(_solution(solved[cell.id]))
 
@@ -103,6 +105,12 @@ def _code(cell: Cell, outputs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]
     tags = [f"cell-{cell.id}", *(["local"] if "local" in cell.marks else [])]
     source = {"cell_type": "code", "execution_count": None, "source": cell.source}
     yield {**source, "metadata": {"tags": tags}, "outputs": outputs}
+
+
+def _local_reason(cell: Cell) -> str:
+    """Why the cell has no button: site/run/src/cell.js makes none."""
+    words = f"This cell runs in a workspace only: {escape(cell.marks['local'])}."
+    return f'<p class="local-reason" data-cell="{cell.id}">{words}</p>'
 
 
 def _solution(cell: Cell) -> str:
