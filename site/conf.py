@@ -74,8 +74,8 @@ def setup(app: Any) -> None:
 def _add_run(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Pages with cells that run load what runs them; no other page does."""
     if 'id="in-page"' in context.get("body", ""):
-        app.add_js_file("run/config.js")
-        app.add_js_file("run/main.js")
+        app.add_js_file("run/config.js", loading_method="defer")
+        app.add_js_file("run/main.js", loading_method="defer")  # the text is there before its editors
 
 
 def _tidy_tabs(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from html import escape
 from typing import Any
 
 from pages import about, execute, failures, html, pictures, proofs, text
