@@ -513,7 +513,7 @@ class GMDHNetwork(Grown):
 
     def fit_family(self, kind: str, map: Map = map) -> None:
         """Try every pair of the open layer; keep the best units of all families so far."""
-        opened = self.require_open()
+        opened = self.require_open(kind)
         found = map(Family(opened.train, opened.dev, kind, self.config), opened.parts(kind))
         table = opened.best.beside(opened.candidates(kind, found))
         opened.best = table.take(select(table.errors, self.config.keep))

@@ -104,11 +104,16 @@ class Grown:
         if not len(self.opened.pairs):
             self.finish()
 
-    def require_open(self) -> Opened:
-        """The open layer. Raises RuntimeError where there is none."""
+    def require_open(self, kind: str | None = None) -> Opened:
+        """The open layer. Raises RuntimeError where there is none, or where `kind` is not the family whose turn it is."""
         if self.opened is None:
             raise RuntimeError(f"{type(self).__name__}: no layer is open; call begin(train, dev) first")
-        return self.opened
+        pending = self.pending()
+        if kind is not None and kind not in pending[:1]:
+            waits = f"waits for {', '.join(pending)}" if pending else "has tried every family"
+            raise RuntimeError(f"{self.where} {waits}, not for {kind}; take the families in the order of pending()")
+        opened: Opened = self.opened
+        return opened
 
     def pending(self) -> tuple[str, ...]:
         """The families that the open layer has not tried yet, in order; none when nothing is open."""

@@ -11,6 +11,7 @@ import numpy as np
 __all__: list[str] = []  # the package hands on none of this
 
 STEPS = 100  # Newton needs about ten
+TRACE = 1e-3  # of the penalty, on biases: one number more in all of them changes no share, and curvature must not be 0
 SMALL = 1e-9  # a step below this changes no digit that is shown
 
 
@@ -57,14 +58,15 @@ def _logs(weights: np.ndarray, inputs: np.ndarray) -> np.ndarray:
 
 def _loss(weights: np.ndarray, inputs: np.ndarray, right: np.ndarray, share: np.ndarray, penalty: float) -> float:
     likely = (share * (right * _logs(weights, inputs)).sum(axis=1)).sum()
-    return float(penalty / 2 * (weights[:, :-1] ** 2).sum() - likely)
+    squares = (weights[:, :-1] ** 2).sum() + TRACE * (weights[:, -1] ** 2).sum()
+    return float(penalty / 2 * squares - likely)
 
 
 def _step(weights: np.ndarray, inputs: np.ndarray, right: np.ndarray, share: np.ndarray, penalty: float) -> np.ndarray:
     """Newton's step, inverse curvature times slope. `(K, d) -> (K, d)`"""
     free, width = weights.shape
     chances = np.exp(_logs(weights, inputs))[:, -free:]  # (N, K)
-    decay = np.append(np.full(width - 1, penalty), penalty * 1e-3)  # so little on the bias that all rows of it can move
+    decay = np.append(np.full(width - 1, penalty), penalty * TRACE)
     slope = np.einsum("n,nk,nd->kd", share, chances - right[:, -free:], inputs) + decay * weights
     curvature = np.empty((free, width, free, width))
     for i in range(free):

@@ -1,5 +1,5 @@
 # ruff: noqa
-# Other right answers to lesson e1, by people who read only the stubs.
+# Other right answers to lesson e1, written from the stubs.
 
 # %% exercise="expand" answer="filled column by column"
 def expand(u: np.ndarray, v: np.ndarray, kind: str) -> np.ndarray:
@@ -61,7 +61,9 @@ def regularity(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
 def regularity(predictions: np.ndarray, y: np.ndarray) -> np.ndarray:
     differences = predictions - y[None, :]
     around = y - np.average(y)
-    return np.nan_to_num(np.einsum("pn,pn->p", differences, differences) / around.dot(around), nan=np.inf, posinf=np.inf)
+    return np.nan_to_num(
+        np.einsum("pn,pn->p", differences, differences) / around.dot(around), nan=np.inf, posinf=np.inf
+    )
 
 
 # %% exercise="select" answer="Python's own sort"
