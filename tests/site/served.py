@@ -6,6 +6,7 @@ A host may answer 404 for what is not there; here the browser tests count each s
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,6 +32,13 @@ TYPES = {
 }
 COMPRESSED = {".css", ".html", ".ico", ".ipynb", ".js", ".json", ".mjs", ".svg", ".txt", ".xml"}
 OTHER = "application/octet-stream"
+
+
+HEADERS = 200  # bytes around a body
+
+
+def _body(path: Path) -> bytes:
+    return _compressed(path) if path.suffix in COMPRESSED else path.read_bytes()
 
 
 @lru_cache(maxsize=2000)
@@ -63,6 +71,11 @@ class Server:
         path = path / "index.html" if path.is_dir() else path
         return path if path.is_file() and path.is_relative_to(self.folder) else None
 
+    def weight(self, addresses: Iterable[str]) -> int:
+        """Bytes that a browser with an empty cache is sent for these addresses: headers and compressed bodies."""
+        paths = {self.find(address) for address in addresses if address.startswith(self.url)}
+        return sum(len(_body(path)) + HEADERS for path in paths if path)
+
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         find = self.find
 
@@ -72,7 +85,7 @@ class Server:
             def do_GET(self) -> None:
                 path = find(self.path)
                 zipped = path is not None and path.suffix in COMPRESSED
-                data = b"" if path is None else _compressed(path) if zipped else path.read_bytes()
+                data = _body(path) if path else b""
                 self.send_response(200 if path else 404)
                 self.send_header("Content-Type", TYPES.get(path.suffix, OTHER) if path else "text/plain")
                 self.send_header("Content-Length", str(len(data)))

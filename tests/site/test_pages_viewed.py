@@ -45,15 +45,21 @@ def test_each_kind_of_page_is_there(kind: str) -> None:
 @pytest.mark.parametrize(("page", "width", "scheme"), seen())
 def test_page(page: str, width: int, scheme: str, chrome: Chrome, server: Server) -> None:
     """All at once, since opening the page is what takes the time."""
-    with chrome.visit(server.url + page + ("?q=broadcasting" if page == "search.html" else ""), width, scheme) as visit:
-        found = faults(visit)
+    address = server.url + page + ("?q=broadcasting" if page == "search.html" else "")
+    found = faults(chrome.view(address, width, scheme), server)
     if found:
         pytest.fail("\n".join(found), pytrace=False)
 
 
-def faults(visit: Visit) -> list[str]:
+def test_the_weight_is_what_a_browser_is_sent(chrome: Chrome, server: Server) -> None:
+    with chrome.visit(f"{server.url}index.html") as visit:
+        visit.page.wait_for_load_state("networkidle")
+        assert server.weight(visit.requests) == pytest.approx(visit.received, rel=0.02)
+
+
+def faults(visit: Visit, server: Server) -> list[str]:
     """What is wrong with the page, in words; axe comes last, since it unfolds things and loads style sheets anew."""
-    weight, formulas = visit.received, visit.page.locator(".math").count()
+    weight, formulas = server.weight(visit.requests), visit.page.locator(".math").count()
     mathjax = any("mathjax" in url for url in visit.requests)
     found = [f"weighs {weight:,} bytes"] if weight > MOST else []
     found += ["MathJax, and no formula"] if mathjax and not formulas else []
