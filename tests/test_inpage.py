@@ -166,8 +166,10 @@ def test_checks_see_the_sources_and_not_what_was_run(open_page: Open) -> None:
 
 def test_a_check_changes_nothing_for_the_cells(open_page: Open) -> None:
     reader, ask = open_page("02"), f"import {PACKAGE}.vector as module\nid(module), id(__import__('__main__'))"
-    before = reader.run("cell-3", ask)["value"]
-    reader.check()
+    before, main, options = reader.run("cell-3", ask)["value"], sys.modules["__main__"], np.get_printoptions()
+    reader.check(dot="import os, numpy\nnumpy.set_printoptions(precision=1)\nos.chdir('/')")
+    assert (sys.modules["__main__"], np.get_printoptions()) == (main, options)
+    assert Path.cwd() != Path("/")
     assert reader.run("cell-3", ask)["value"] == before
 
 
@@ -228,6 +230,8 @@ class TestCells:
         assert reader.run("cell-3", "np.array(3)")["not_run"] == ["imports"]
         assert reader.run("cell-3", "Vector")["not_run"] == ["exercise-create"]
         assert reader.run("cell-3", "nobody")["not_run"] == []
+        reader.run("imports", "import numpy as np")
+        assert reader.run("cell-3", "del np\nnp")["not_run"] == []  # that cell did run
 
     def test_ask_nobody(self, reader: Reader) -> None:
         assert "input() has nobody to ask" in reader.run("cell-3", "input('name?')")["error"]
@@ -301,6 +305,8 @@ class TestEarlier:
         assert reader.about["unwritten"] == ["01_vector"]
         todo = reader.run("cell-3", f"from {PACKAGE} import Vector\nVector([1])")
         assert (todo["status"], todo["todo"]) == ("todo", "tinytorch/vector.py")
+        begun = open_page("02", course, saved={"01": {"cells": whole(SMALL.lesson("01"))["cells"], "passed": {}}})
+        assert begun.run("cell-3", f"from {PACKAGE} import Vector\nVector([1]).data.tolist()")["value"] == "[1]"
         again = open_page("02", course, saved={"01": whole(SMALL.lesson("01"))})
         assert again.about["line"] == "Yours: 01 Vectors."
 
@@ -335,6 +341,9 @@ def class_edition(course: Course, folder: Path) -> Course:
 
 class TestSaved:
     """What the browser keeps."""
+
+    def test_spaces_at_line_ends_change_no_digest(self) -> None:
+        assert digest("x = 1  \n\t\ny\n") == digest("x = 1\n\ny") != digest("x = 1\ny")
 
     def test_odd_things_are_left_out(self) -> None:
         assert Saved.read({"cells": {"a": 3, "b": "x"}, "passed": []}) == Saved({"b": "x"}, {})
