@@ -37,7 +37,7 @@ class Table(NamedTuple):
 
 def load_table(name: str) -> Table:
     """One of "auto_mpg", "iris", "wine" and "breast_cancer", in the file's order."""
-    with gzip.open(FOLDER / f"{name}.csv.gz", "rt", encoding="ascii") as file:
+    with gzip.open(FOLDER / f"{name}.csv.gz", "rt", encoding="utf-8") as file:
         names = file.readline().strip().split(",")
         rows = np.loadtxt(file, delimiter=",")
     classes = CLASSES.get(name, ())
