@@ -31,6 +31,7 @@ FROM_WORKER = "../" * 5
 BESIDE = "../pyodide/"  # the site's own copy, as vendor.py names it
 STAMP = "made-from.txt"
 ICONS = ("favicon-notebook.ico", "favicon-busy-1.ico", "favicon-file.ico")
+HTML_HEAD = '<html lang="en">\n  <head>\n    <link rel="icon" type="image/x-icon" href="./favicon.ico" />'
 DATE = (1980, 1, 1, 0, 0, 0)  # the same bytes whenever it is made
 
 HEAD = """**This copy runs in your browser**, in JupyterLite. What you change is kept in this browser only: save a copy
@@ -45,7 +46,7 @@ def build(site: Site, target: Path, pyodide: str = BESIDE) -> None:
     `pyodide` is what vendor.pyodide gives: the site's own copy, or the address of one elsewhere. Raises
     RuntimeError with the end of what JupyterLite said when it fails.
     """
-    folder, made_from = target / "lite", key([pyodide, *_depends_on(site)])
+    folder, made_from = target.resolve() / "lite", key([pyodide, *_depends_on(site)])
     if (folder / STAMP).is_file() and (folder / STAMP).read_text(encoding="utf-8") == made_from:
         return
     shutil.rmtree(folder, ignore_errors=True)
@@ -142,7 +143,10 @@ def _run(place: Path) -> None:
 
 
 def _add_icons(folder: Path) -> None:
-    """Icons that its pages ask for and do not bring."""
+    """Icons that its pages ask for and do not bring; and a browser asks the host for one where a page names none."""
+    for page in folder.glob("*/index.html"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(text.replace("<html>\n  <head>", HTML_HEAD, 1), encoding="utf-8")
     icons = folder / "static" / "favicons"
     icons.mkdir(parents=True)
     for name in ICONS:
