@@ -9,6 +9,7 @@ from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -265,7 +266,8 @@ class TestAuthors:
         told = f"(4 files, {sum(lines.values()) - theirs} lines; electives: 2 files, {theirs} lines)."
         assert capsys.readouterr().out == f"Wrote build/reference/tinytorch {told}\n"
 
-    def test_it_is_proved_like_any_other(self, course: Course) -> None:
+    def test_it_is_proved_like_any_other(self, course: Course, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "tinytorch", ModuleType("tinytorch"))  # as if a test had imported another
         found = check.check(course, course.lesson("e1"))
         assert (found.exercises, found.checks, found.mistakes, found.caught) == (2, 3, 2, 2)
         assert found.problems == tuple(f"{name} has under 6 known mistakes" for name in ("between", "walk"))

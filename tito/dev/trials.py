@@ -71,6 +71,8 @@ def _import_package(package: Path) -> None:
 
     import tito.notebook  # noqa: F401
 
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tinytorch"]:
+        del sys.modules[name]  # the parent's may be another package
     import_module("tinytorch")
 
 
