@@ -5,7 +5,6 @@ Everything else in this folder tests the makers of pages, and runs with all othe
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
     from chrome import Chrome
     from served import Server
 
-ROOT = Path(__file__).resolve().parents[2]
 NAMED = ("test_pages_", "test_drive", "test_class_edition", "test_node")
-NOT_OURS = ("lite", "_static")  # JupyterLite's own pages, and templates of the theme
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -30,24 +27,11 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return collection_path.name.startswith(NAMED) and collection_path.name not in named or None
 
 
-def site_folder() -> Path:
-    """The site that is tested: build/site, or the folder that TINYTORCH_SITE names."""
-    folder = Path(os.environ.get("TINYTORCH_SITE", ROOT / "build" / "site"))
-    if not (folder / "index.html").is_file():
-        raise pytest.UsageError(f"{folder} holds no site; build it with: make site")
-    return folder
-
-
-def pages() -> list[str]:
-    """Every page of ours, as its address below the site."""
-    folder = site_folder()
-    found = (path.relative_to(folder) for path in folder.rglob("*.html"))
-    return sorted(path.as_posix() for path in found if path.parts[0] not in NOT_OURS)
-
-
 @pytest.fixture(scope="session")
 def built() -> Path:
-    return site_folder()
+    from built import site
+
+    return site()
 
 
 @pytest.fixture(scope="session")

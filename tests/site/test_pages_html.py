@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import pages
+from built import pages
 
 VNU = Path(__file__).parent / "node_modules" / "vnu-jar" / "build" / "dist" / "vnu.jar"
 THEIRS: dict[str, str] = {}  # pattern of a message: why it can't be mended here

@@ -6,40 +6,27 @@ list falls on, so that each mode sees a share of them.
 
 from __future__ import annotations
 
-import re
+from pathlib import Path
 
 import pytest
+from built import KINDS, one_of_each, pages
 from chrome import Chrome, Visit
-from conftest import pages
 from served import Server
 
 MODES = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark")]
 MOST = 1_000_000  # bytes that a page may weigh, compressed, before anything is run
-KINDS = {  # pages of one template: the first that matches stands for all
-    "home": r"index\.html",
-    "start": r"start\.html",
-    "lesson": r"lessons/\d\d_\w+\.html",
-    "milestone": r"milestones/m\d\w*\.html",
-    "module": r"reference/(?!index|cli|commands|pytorch)[\w/.]+\.html",
-    "commands": r"reference/(cli|commands)\.html",
-    "pytorch": r"reference/pytorch\.html",
-    "instructors": r"instructors/[\w-]+\.html",
-    "framework": r"framework(/\w+)?\.html",
-    "search": r"search\.html",
-}
 
 
 def seen() -> list[tuple[str, int, str]]:
     """Each page with the modes in which it is looked at."""
-    every = pages()
-    first = {next((page for page in every if re.fullmatch(kind, page)), None) for kind in KINDS.values()}
-    rest = [(page, *MODES[number % 4]) for number, page in enumerate(every) if page not in first]
-    return [(page, *mode) for page in every if page in first for mode in MODES] + rest
+    first = one_of_each().values()
+    rest = [(page, *MODES[number % 4]) for number, page in enumerate(pages()) if page not in first]
+    return [(page, *mode) for page in first for mode in MODES] + rest
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_page_is_there(kind: str) -> None:
-    assert [page for page in pages() if re.fullmatch(KINDS[kind], page)]
+    assert kind in one_of_each()
 
 
 @pytest.mark.parametrize(("page", "width", "scheme"), seen())
@@ -68,3 +55,11 @@ def faults(visit: Visit, server: Server) -> list[str]:
     found += [f"no words for {name}" for name in visit.unsaid()]
     found += [f"asks elsewhere: {url}" for url in visit.elsewhere()]
     return found + list(visit.errors) + visit.violations()
+
+
+@pytest.mark.parametrize("kind", one_of_each())
+def test_page_from_a_file(kind: str, chrome: Chrome, built: Path) -> None:
+    """It opens without a server, whole and without an error."""
+    visit = chrome.view((built / one_of_each()[kind]).as_uri(), 1280, "light")
+    assert visit.elsewhere() == [] and visit.errors == []
+    assert visit.page.locator("h1").is_visible() and visit.too_wide() == 0
