@@ -41,7 +41,8 @@ def main() -> int:
 
 
 def take(visit: Visit, name: str) -> None:
-    """What the window shows."""
+    """What the window shows, when colours have faded in."""
+    visit.page.wait_for_timeout(400)
     visit.page.screenshot(path=FOLDER / f"{name}.png")
 
 
@@ -55,7 +56,6 @@ def fail(lesson: Lesson) -> None:
     lesson.run(check.id)
     lesson.cell(check.id).locator(".run-bar").evaluate("one => one.scrollIntoView({block: 'start'})")
     lesson.page.mouse.wheel(0, -160)  # from below the page's head
-    lesson.page.wait_for_timeout(300)
 
 
 if __name__ == "__main__":
