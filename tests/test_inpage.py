@@ -225,6 +225,11 @@ class TestCells:
         todo = reader.run("cell-3", "Vector([1])")
         assert (todo["status"], todo["todo"], todo["error"]) == ("todo", "exercise create", "")
 
+    def test_tell_what_the_package_leaves_open_as_an_error(self, reader: Reader) -> None:
+        code = "def left_open():\\n    raise NotImplementedError"
+        source = f"import {PACKAGE}.rounding as module\nexec(compile('{code}', module.__file__, 'exec'))\nleft_open()"
+        assert reader.run("cell-3", source)["status"] == "error"  # no stub: the package is whole
+
     def test_name_the_cells_that_a_reader_forgot_to_run(self, open_page: Open) -> None:
         reader = open_page("01")
         assert reader.run("cell-3", "np.array(3)")["not_run"] == ["imports"]
@@ -301,10 +306,12 @@ class TestEarlier:
     def test_stays_a_stub_in_a_class_edition(self, open_page: Open, tmp_path: Path) -> None:
         course = class_edition(SMALL, tmp_path / "class")
         reader = open_page("02", course)
-        assert reader.about["line"] == "Write lesson 01 Vectors first: its exercises are still empty here."
+        assert reader.about["line"] == "Write lesson 01 Vectors first: its exercises are not all done here."
         assert reader.about["unwritten"] == ["01_vector"]
         todo = reader.run("cell-3", f"from {PACKAGE} import Vector\nVector([1])")
-        assert (todo["status"], todo["todo"]) == ("todo", "tinytorch/vector.py")
+        assert (todo["status"], todo["todo"]) == ("todo", "lesson 01 Vectors")
+        (waits,) = reader.check("dot", dot=solutions(SMALL.lesson("02"))["exercise-dot"])
+        assert (waits["status"], waits["waits_for"], waits["error"]) == ("waits", "lesson 01 Vectors", None)
         begun = open_page("02", course, saved={"01": {"cells": whole(SMALL.lesson("01"))["cells"], "passed": {}}})
         assert begun.run("cell-3", f"from {PACKAGE} import Vector\nVector([1]).data.tolist()")["value"] == "[1]"
         again = open_page("02", course, saved={"01": whole(SMALL.lesson("01"))})

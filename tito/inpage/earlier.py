@@ -63,13 +63,17 @@ def _sources(each: Whose, saved: Saved) -> dict[str, str]:
     return {**solutions(each.lesson), **{id: text for id, text in saved.cells.items() if id in finished}}
 
 
+def unwritten(lessons: Iterable[Whose]) -> list[Lesson]:
+    """Those whose exercises are not all done, and which nothing of ours stands in for."""
+    return [each.lesson for each in lessons if each.whose == "unwritten"]
+
+
 def sentence(lessons: Sequence[Whose]) -> str:
     """One line that says which lessons are the reader's, which are ours, and which to write first."""
     said = (("Yours", "yours"), ("Ours", "ours"), ("Yours in part, ours for the rest", "both"))
     parts = [f"{words}: {_names(lessons, kind)}." for words, kind in said if _names(lessons, kind)]
-    first = next((each.lesson for each in lessons if each.whose == "unwritten"), None)
-    if first is not None:
-        parts.append(f"Write lesson {first.id} {first.title} first: its exercises are still empty here.")
+    for first in unwritten(lessons)[:1]:
+        parts.append(f"Write lesson {first.id} {first.title} first: its exercises are not all done here.")
     return " ".join(parts)
 
 

@@ -11,7 +11,7 @@ import sys
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -33,8 +33,8 @@ PRESENT = ("NumPy", "Matplotlib", "Python's standard library")
 class Ran:
     """What running a cell gave. status is "ok", "todo" or "error".
 
-    `todo` is the label of an exercise that is still to be written, or of the package's file where one is. `missing` is
-    a name that nothing has defined yet.
+    `todo` is the label of an exercise that is still to be written, or an earlier lesson where one is. `missing` is a
+    name that nothing has defined yet.
     """
 
     status: str = "ok"
@@ -48,9 +48,10 @@ class Ran:
 
 
 class Kernel:
-    """A namespace in which cells run."""
+    """A namespace in which cells run. `stubs` are files of the package that hold stubs, and what to say of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, stubs: Mapping[str, str]) -> None:
+        self.stubs = stubs
         self.module = ModuleType("__main__")
         vars(self.module)["input"] = _input
         self.labels: set[str] = set()
@@ -100,12 +101,18 @@ class Kernel:
 
     def _failed(self, error: BaseException) -> Ran:
         drawn = figures.drawn(None)
-        if isinstance(error, NotImplementedError):
-            place = _deepest(error)
-            if place.startswith("exercise ") or Path(place).parent.name == PACKAGE:
-                return Ran("todo", todo=_shown(place), figures=drawn)
+        todo = self._todo(_deepest(error)) if isinstance(error, NotImplementedError) else ""
+        if todo:
+            return Ran("todo", todo=todo, figures=drawn)
         missing = str(getattr(error, "name", None) or "") if isinstance(error, (NameError, AttributeError)) else ""
         return Ran("error", error=self._told(error), missing=missing, figures=drawn)
+
+    def _todo(self, place: str) -> str:
+        """The exercise or lesson to write, when its stub raised."""
+        path = Path(place)
+        if path.parent.name == PACKAGE:
+            return self.stubs.get(path.name, "")
+        return place if place.startswith("exercise ") else ""
 
     def _told(self, error: BaseException) -> str:
         if isinstance(error, CheckFailed):

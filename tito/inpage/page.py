@@ -45,7 +45,7 @@ class Page:
         self.saved, self.trouble = saved, ""
         wide.prepare()
         alone.prepare()
-        self.kernel = Kernel()
+        self.kernel = Kernel({f"{each.name}.py": _titled(each) for each in earlier.unwritten(self.earlier)})
         self.ran: set[str] = set()
         self.package: Path | None = None
         if lesson:
@@ -76,8 +76,7 @@ class Page:
     def about(self) -> Json:
         """Which earlier lessons are the reader's, in a line, and those to write first; the checks of this one."""
         line = " ".join(filter(None, (earlier.sentence(self.earlier), self.trouble)))
-        first = [each.lesson.stem for each in self.earlier if each.whose == "unwritten"]
-        return {"line": line, "unwritten": first}
+        return {"line": line, "unwritten": [each.stem for each in earlier.unwritten(self.earlier)]}
 
     def run(self, id: str, source: str, write: Write) -> Ran:
         """Run one cell in the page's namespace."""
@@ -100,20 +99,28 @@ class Page:
         write_text(self.workspace.modules / f"{self.lesson.stem}.ipynb", notebook(self.cells, sources))
 
         def run(jobs: Sequence[Job], folder: Path, *, keep_going: bool) -> list[Outcome]:
-            return testing.run(
-                [_only(job, exercise) for job in jobs], folder, keep_going=keep_going, child=Here(folder)
-            )
+            chosen = [_only(job, exercise) for job in jobs]
+            outcomes = testing.run(chosen, folder, keep_going=keep_going, child=Here(folder))
+            return [self._waiting(outcome) for outcome in outcomes]
 
         result, _ = check_lesson(self.course, self.workspace, self.lesson, keep_going=True, run=run)
         return self._told(result, sources)
 
+    def _waiting(self, outcome: Outcome) -> Outcome:
+        """A failure in the stub of an earlier lesson waits for that lesson."""
+        if not (outcome.inside and outcome.error and outcome.error[0] == NotImplementedError.__name__):
+            return outcome
+        for each in earlier.unwritten(self.earlier):
+            if each.stem in outcome.inside[0]:
+                about = (outcome.lesson, outcome.check, outcome.exercise, "waits", outcome.cell)
+                return Outcome(*about, waits_for=_titled(each))
+        return outcome
+
     def _told(self, result: Result, sources: Mapping[str, str]) -> Json:
         (lesson,) = report.as_json([result])["lessons"]
         pairs = zip(lesson["checks"], result.outcomes)
-        return {
-            **lesson,
-            "checks": [{**told, **self._more(told, sources), "link": self._link(one)} for told, one in pairs],
-        }
+        checks = [{**told, **self._more(told, sources), "link": self._link(outcome)} for told, outcome in pairs]
+        return {**lesson, "checks": checks}
 
     def _link(self, outcome: Outcome) -> str:
         """Where the site explains a failure, seen from this lesson's page; "" of what is no failure."""
@@ -151,6 +158,10 @@ def open_page(
     if prebuilt:
         needs.unpack(workspace, prebuilt)
     return Page(course, course.lesson(lesson) if lesson else None, workspace, saved)
+
+
+def _titled(lesson: Lesson) -> str:
+    return f"lesson {lesson.id} {lesson.title}"
 
 
 def _only(job: Job, exercise: str) -> Job:
