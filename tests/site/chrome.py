@@ -122,7 +122,7 @@ class Chrome:
 
     def _open(self, width: int, scheme: str, **more: Any) -> Visit:
         size = {"width": width, "height": 844 if width < 600 else 900}
-        context = self.browser.new_context(viewport=size, color_scheme=scheme, **more)
+        context = self.browser.new_context(viewport=size, color_scheme=scheme, reduced_motion="reduce", **more)
         visit = Visit(context.new_page())
         _watch(visit)
         return visit
