@@ -56,6 +56,18 @@ site: .venv/site
 serve: site
 	$(BIN)/python -m http.server --bind 127.0.0.1 --directory build/site$(if $(CLASS),-class) 8000
 
+# The built site in Chromium, the class edition searched, every lesson under Pyodide in Node. What measures runs alone.
+site-test: PACKAGES := chromium default-jre-headless nodejs npm
+site-test: site .venv/site-dev
+	for program in chromium java node npm; do \
+		command -v $$program > build/debian.log || { $(DEBIAN) > build/debian.log || exit 1; break; }; done
+	test tests/site/node_modules/.package-lock.json -nt tests/site/package-lock.json || npm ci --silent --prefix tests/site
+	$(BIN)/python site/build.py --class
+	$(BIN)/pytest -n 2 $(filter-out %_times.py,$(wildcard tests/site/test_pages_*.py)) tests/site/test_drive.py \
+		tests/site/test_class_edition.py tests/site/test_node.py
+	$(BIN)/pytest tests/site/test_pages_times.py
+	$(BIN)/python tests/site/shots.py
+
 test-all: .venv/developer
 	TITO_LONG=1 TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests
 	$(BIN)/pytest -vv tests/long
