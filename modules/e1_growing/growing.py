@@ -444,21 +444,27 @@ test_unit_rule()
 # %% check="rule drawn" points=2 hidden=true
 # Drawn errors: steps a little over and a little under what is asked for; a first layer of any error.
 ### BEGIN HIDDEN TESTS
+@probe
+def stopped(errors, width=1, eps=0.01, min_delta=1e-6):
+    rule = GrowthRule(width, eps, min_delta)
+    return [bool(rule.update(layer, error)) for layer, error in enumerate(errors)], rule.kept
+
+
 def test_unit_rule_drawn():
     start, eps = float(draw.uniform(0.5, 2.0, ())), float(draw.uniform(0.05, 0.2, ()))
     enough, little = start * (1 - eps * 1.01), start * (1 - eps * 0.99)
-    check(stops([start, enough], eps=eps), want=([start < 0, False], 1))
-    check(stops([start, little], eps=eps), want=([start < 0, True], 0))
+    check(stopped([start, enough], eps=eps), want=([start < 0, False], 1))
+    check(stopped([start, little], eps=eps), want=([start < 0, True], 0))
     middle = start * (1 - eps / 2)
     for share, kept in ((0.99, 0), (1.01, 2)):
-        check(stops([start, middle, start - share * eps * middle], width=3, eps=eps)[1], want=kept * int(start > 0))
+        check(stopped([start, middle, start - share * eps * middle], width=3, eps=eps)[1], want=kept * int(start > 0))
     width = int(draw.integers(2, 6, ()))
-    check(stops([start, *[start] * width], width=width), want=([False] * width + [start > 0], 0))
-    check(stops([start, start - 0.02, start - 0.05], eps=0.0, min_delta=0.03, width=3)[1], want=2 * int(start > 0))
-    check(stops([start, math.nan, start / 2], width=2)[1], want=2 * int(start > 0))
-    check(stops([math.inf, start]), want=([start < 0, start < 0], 1), says="Layer 0 always improves.")
-    check(stops([start, 2 * start, start * (1 - 1.5 * eps)], width=3, eps=eps)[1], want=2 * int(start > 0))
-    check(stops([start, 2 * start, 0.5 * start, 0.495 * start], width=3, eps=0.02)[1], want=2 * int(start > 0))
+    check(stopped([start, *[start] * width], width=width), want=([False] * width + [start > 0], 0))
+    check(stopped([start, start - 0.02, start - 0.05], eps=0.0, min_delta=0.03, width=3)[1], want=2 * int(start > 0))
+    check(stopped([start, math.nan, start / 2], width=2)[1], want=2 * int(start > 0))
+    check(stopped([math.inf, start]), want=([start < 0, start < 0], 1), says="Layer 0 always improves.")
+    check(stopped([start, 2 * start, start * (1 - 1.5 * eps)], width=3, eps=eps)[1], want=2 * int(start > 0))
+    check(stopped([start, 2 * start, 0.5 * start, 0.495 * start], width=3, eps=0.02)[1], want=2 * int(start > 0))
 
 
 test_unit_rule_drawn()
@@ -622,14 +628,14 @@ def pruned_twice(wiring, features):
 
 
 def test_unit_prune_drawn():
-    def features_read(wiring, unit=0):
-        columns = (int(column) for column in wiring[-1][unit])
-        return [c if c < 4 else features_read(wiring[:-1], c - 4) for c in columns]
-
     for _ in range(5):
         wiring = [draw.integers(0, 4, (5, 2)), *(draw.integers(1, 9, (5, 2)) for _ in range(3))]
         once, twice = pruned_twice(wiring, 4)
-        check(features_read(once), want=features_read(wiring))
+        read = [[4], [4]]  # unit 0 of the last layer, then what it stands for, down to features
+        for number, network in enumerate((once, wiring)):
+            for pairs in reversed(network):
+                read[number] = [int(c) for column in read[number] for c in ([column] if column < 4 else pairs[column - 4])]
+        check(read[0], want=read[1], says="A pruned network reads the same features in the same order.")
         check(twice, want=once)
         read = [sorted({c - 4 for pair in layer for c in pair if c >= 4}) for layer in once[1:]]
         check(read, want=[list(range(len(layer))) for layer in once[:-1]], says="Every unit kept is read.")
