@@ -136,7 +136,7 @@ def test_a_mistake_is_called_by_its_own_sentence_or_by_none(lesson: Lesson) -> N
     assert called == nameable(stored(lesson))
 
 
-@each_lesson
+@pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
 def test_wrong_answers_of_others_are_named_rightly_or_not_at_all(lesson: Lesson) -> None:
     expected = {name: sentence or "" for name, sentence in FORTY.items() if name.startswith(lesson.id)}
     assert said(lesson, wrong_answers(lesson)) == expected
