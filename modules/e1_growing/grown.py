@@ -194,11 +194,12 @@ class Grown:
     def pruned_layers(self) -> list[Any]:
         """The layers as `prune` would leave them."""
         kept, layers = self.kept(), self.require_grown()
-        return [layer.take(*part) for layer, part in zip(layers[len(layers) - len(kept) :], kept)]
+        above = layers[len(layers) - len(kept) :]
+        return [layer.take(units, np.asarray(pairs, dtype=np.int64)) for layer, (units, pairs) in zip(above, kept)]
 
     def active_features(self) -> list[int]:
         """The numbers of the features that the prediction depends on."""
-        read = np.concatenate([pairs.ravel() for _, pairs in self.kept()])
+        read = np.concatenate([np.ravel(pairs) for _, pairs in self.kept()])
         return sorted({int(column) for column in read if column < self.features})
 
     def formula(self, names: Sequence[str] | None = None, digits: int = 4) -> str:
