@@ -699,14 +699,14 @@ mean_error(), mean_error(on_train=True)
 
 # %% [markdown]
 # No error message, and nearly three times the error. Now without the features in the later layers, as in some accounts
-# of the method:
+# of the method; and without limits on the outputs:
 
 # %%
-mean_error(GMDHConfig(shortcut=False))
+mean_error(GMDHConfig(shortcut=False)), mean_error(GMDHConfig(clamp=False))
 
 # %% [markdown]
-# Whatever the first layer drops is then lost for good. Last, no limits on the outputs. Ten sets go well without; but let
-# one row in two hundred lie farther out, twice, three and four times, as a slip of the pen would have it:
+# Whatever the first layer drops is lost for good, and the error doubles. The limits seem to be idle. But let one row in
+# two hundred lie farther out, twice, three and four times, as a slip of the pen would have it:
 
 # %%
 free = GMDHNetwork(GMDHConfig(clamp=False)).fit(train, dev)
@@ -755,8 +755,8 @@ parity = GMDHNetwork().fit((bits, odd), (bits, odd))
 parity.layer_errors, parity.predict(bits)
 
 # %% [markdown]
-# One half for every row, as a weighted sum said of XOR. Three of those terms multiplied would do it, and no pair gives a
-# reason to try. A network with hidden units that is trained as a whole learns it; that took until 1986.
+# One half for every row, as a weighted sum said of XOR. The product of all three, each as -1 or 1, would do it, and no
+# pair gives a reason to try. A network with hidden units that is trained as a whole learns it; that took until 1986.
 
 # %% [markdown]
 # ## A criterion that needs no second set
@@ -815,15 +815,17 @@ test_unit_bias_drawn()
 # **In PyTorch** nothing of the kind; the same steps work there on tensors.
 
 # %% [markdown]
-# On ten sets of 400 rows of which dev has eight: chosen by dev alone, by bias alone, by half of each.
+# On ten sets of 400 rows: chosen by dev alone, by bias alone, by half of each; when dev has eight rows, and when it has
+# a hundred.
 
 # %%
 for criterion in ("regularity", "bias", "combined"):
-    print(criterion, mean_error(GMDHConfig(criterion=criterion), rows=400, dev_rows=8))
+    config = GMDHConfig(criterion=criterion)
+    print(criterion, *(mean_error(config, rows=400, dev_rows=dev_rows) for dev_rows in (8, 100)))
 
 # %% [markdown]
 # Alone it is the worst, since a unit that says nothing agrees with itself. Beside eight rows of dev it takes away more
-# than a third of the error. With a dev set of a hundred it helps no more.
+# than a third of the error. Beside a hundred it helps no more.
 
 # %% [markdown]
 # ## What it costs
@@ -850,8 +852,8 @@ ways = [
 {name: round(1000 * min(timeit(way, number=1) for _ in range(5)), 2) for name, way in zip(names, ways)}, again.nbytes / 1e6
 
 # %% [markdown]
-# A thousand candidates are fitted, exactly, in less time than a gradient needs for a few hundred steps. The price comes
-# with the features: twice as many make four times the candidates.
+# About a thousand candidates are fitted, exactly, and no rate had to be chosen for it. The price comes with the features:
+# twice as many make four times the candidates.
 
 # %% [markdown]
 # ## Think
@@ -861,7 +863,7 @@ ways = [
 # and what is learned from them makes the measured error look better than it is.</details>
 
 # %% [markdown]
-# **Think** A layer could read only the layer below and the features are far away. Why does it help to offer them again?
+# **Think** Why does it help a later layer to be offered the features again, beside the units below?
 # <details><summary>Answer</summary>A unit reads two columns. With the features among them, a layer can add one feature to
 # a good unit, and nothing that was dropped is lost. Without, each layer must get by with eight outputs.</details>
 
