@@ -35,10 +35,10 @@ np.linalg.lstsq(with_product, xor, rcond=None)[0].round(6) + 0.0  # of 1, u, v, 
 
 # %% [markdown]
 # u + v - 2uv is XOR to the last digit, found in one step. Alexey Ivakhnenko built networks of such units, each a small
-# polynomial of two inputs, layer on layer, from 1965 on. His paper of 1971 has one of eight layers, fifteen years before
-# backpropagation was popular: [Polynomial theory of complex systems](https://doi.org/10.1109/TSMC.1971.4308320), IEEE
-# Transactions on Systems, Man, and Cybernetics 1(4). The method is called GMDH, Group Method of Data Handling. You write
-# it here.
+# polynomial of two inputs, layer on layer, from 1965 on. His paper of 1971 has one of eight layers, fifteen years
+# before backpropagation was popular: [Polynomial theory of complex systems](https://doi.org/10.1109/TSMC.1971.4308320),
+# IEEE Transactions on Systems, Man, and Cybernetics 1(4). The method is called GMDH, Group Method of Data Handling. You
+# write it here.
 #
 # ![Five features on the left, four units in a row, each reading the one before and one feature more, and the answer](figures/e1_network.svg)
 
@@ -134,8 +134,8 @@ pairs = np.array(list(combinations(range(10), 2)))  # (P, 2)
 len(train[0]), len(dev[0]), len(test[0]), len(pairs)
 
 # %% [markdown]
-# Half of the rows to fit, a quarter to choose by, called *dev*, and a quarter to judge at the very end. The terms of all
-# 45 pairs, and the slow way to their coefficients:
+# Half of the rows to fit, a quarter to choose by, called *dev*, and a quarter to judge at the very end. The terms of
+# all 45 pairs, and the slow way to their coefficients:
 
 # %%
 def terms_of(x: np.ndarray, kind: str = "quadratic") -> np.ndarray:
@@ -201,8 +201,9 @@ def test_unit_fit_candidates_drawn():
     want = np.array([np.linalg.lstsq(each, y, rcond=None)[0] for each in terms])
     check("fit_candidates(terms, y, 0.0)", want=want, dtype="float64", rtol=1e-8, atol=1e-8, terms=terms, y=y)
     root = np.sqrt(0.5 * 30) * np.eye(4)
-    longer = [np.linalg.lstsq(np.append(each, root, axis=0), np.append(y, np.zeros(4)), rcond=None)[0] for each in terms]
-    check("fit_candidates(terms, y, 0.5)", want=np.array(longer), dtype="float64", rtol=1e-8, terms=terms, y=y)
+    longer, padded = [np.append(each, root, axis=0) for each in terms], np.append(y, np.zeros(4))
+    want = np.array([np.linalg.lstsq(each, padded, rcond=None)[0] for each in longer])
+    check("fit_candidates(terms, y, 0.5)", want=want, dtype="float64", rtol=1e-8, terms=terms, y=y)
     whole, parts = in_parts(terms, y)
     check(parts, want=whole, dtype="float64", rtol=0, atol=0, says="Each candidate is computed by itself.")
 
@@ -218,12 +219,12 @@ test_unit_fit_candidates_drawn()
 # ```
 
 # %% [markdown]
-# Both ways on the same 45 candidates: the largest difference, then milliseconds.
+# Both ways on the same 45 candidates: the largest difference, then milliseconds, slow and fast.
 
 # %%
 print("difference", f"{np.abs(fit_candidates(terms, train[1], 0.0) - fit_slowly(terms, train[1])).max():.0e}")
-for name, way in (("slow", lambda: fit_slowly(terms, train[1])), ("fast", lambda: fit_candidates(terms, train[1], 0.0))):
-    print(name, round(1000 * min(timeit(way, number=1) for _ in range(5)), 1))
+for way in (lambda: fit_slowly(terms, train[1]), lambda: fit_candidates(terms, train[1], 0.0)):
+    print(round(1000 * min(timeit(way, number=1) for _ in range(5)), 2))
 
 # %% [markdown]
 # The same coefficients in a fraction of the time. What candidates answer with them is a weighted sum; supplied:
@@ -238,8 +239,8 @@ def respond(terms: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
 # ## Judge on rows that were not fitted
 #
 # A candidate with enough terms fits any rows, noise too. Ivakhnenko's answer, ahead of his time, is an *external*
-# criterion: the error on rows that its coefficients have not seen. As a share of what the mean would leave, so that 1 is
-# worthless and 0 perfect:
+# criterion: the error on rows that its coefficients have not seen. As a share of what the mean would leave, so that 1
+# is worthless and 0 perfect:
 #
 # **Shapes** `(P, N), (N,) -> (P,)`
 #
@@ -386,8 +387,8 @@ class GMDHLayer(Units):
 #
 # Each layer is as good as its best unit. Growth should end when a layer brings no more, and by how much it has to be
 # better is a matter of patience: `width` layers in a row may fail to improve. To improve, an error must lie below the
-# last *accepted* one by at least the share `eps` of the best so far, and by at least `min_delta`. So small steps add up,
-# and an error of 1e-31 does not count as better than one of 1e-30.
+# last *accepted* one by at least the share `eps` of the best so far, and by at least `min_delta`. So small steps add
+# up, and an error of 1e-31 does not count as better than one of 1e-30.
 #
 # **Shapes** `a layer's number and error -> whether to stop`
 #
@@ -482,7 +483,7 @@ test_unit_rule_drawn()
 
 # %% supplied="Family"
 class Family:
-    """Fits and scores candidates of one kind. Holds the rows, so that another process can be sent a part of the pairs."""
+    """Fits and scores candidates of one kind. Holds the rows, so that another process can take a part of the pairs."""
 
     def __init__(self, train: Side, dev: Side, kind: str, config: GMDHConfig) -> None:
         self.train, self.dev, self.kind, self.config = train, dev, kind, config
@@ -566,8 +567,8 @@ round(error_on(net, test), 3), round(float(regularity(plain[None], test[1])[0]),
 # ## Prune
 #
 # The prediction is unit 0 of the last layer. It reads two columns, these read others, and many units are read by none.
-# Columns are numbered so that features come first in every layer: with D features, column 2 is feature 2, and column
-# D + 5 is unit 5 of the layer below. Walk back from the last layer, keep what is wanted, and number the columns anew, for
+# Columns are numbered so that features come first in every layer: with D features, column 2 is feature 2, and column D
+# + 5 is unit 5 of the layer below. Walk back from the last layer, keep what is wanted, and number the columns anew, for
 # among fewer units they have other places.
 #
 # **Shapes** pairs `(K, 2)` of each layer `-> [(units kept, their pairs anew), ...]`
@@ -580,7 +581,7 @@ round(error_on(net, test), 3), round(float(regularity(plain[None], test[1])[0]),
 def prune(
     wiring: Sequence[np.ndarray], features: int, wanted: Sequence[int] = (0,)
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """(units kept, their pairs anew) of each layer that the `wanted` units of the last one depend on, first layer first.
+    """(units kept, their pairs anew) of each layer that the `wanted` units of the last one depend on, lowest first.
 
     `wiring` holds the pairs `(K, 2)` of each layer. Kept units are in their order, `(k,)` and `(k, 2)`. Below a layer
     that reads only features nothing is kept, and such layers are left out.
@@ -634,7 +635,8 @@ def test_unit_prune_drawn():
         read = [[4], [4]]  # unit 0 of the last layer, then what it stands for, down to features
         for number, network in enumerate((once, wiring)):
             for pairs in reversed(network):
-                read[number] = [int(c) for column in read[number] for c in ([column] if column < 4 else pairs[column - 4])]
+                columns = [[column] if column < 4 else pairs[column - 4] for column in read[number]]
+                read[number] = [int(column) for some in columns for column in some]
         check(read[0], want=read[1], says="A pruned network reads the same features in the same order.")
         check(twice, want=once)
         read = [sorted({c - 4 for pair in layer for c in pair if c >= 4}) for layer in once[1:]]
@@ -674,8 +676,8 @@ print(small.formula(digits=2))
 round(error_on(small, test), 3)
 
 # %% [markdown]
-# Four units: the first reads two features, each of the others adds one to what the layer below says. That is the network
-# drawn at the top.
+# Four units: the first reads two features, each of the others adds one to what the layer below says. That is the
+# network drawn at the top.
 
 # %% [markdown]
 # ## Break it on purpose
@@ -713,19 +715,19 @@ free = GMDHNetwork(GMDHConfig(clamp=False)).fit(train, dev)
 net = GMDHNetwork().fit(train, dev)
 for times in (1, 2, 3, 4):
     far = test[0] * np.where(np.arange(len(test[0])) == 7, times, 1)[:, None]
-    print(times, *(f"{name} {error_on(each, (far, test[1])):.2g}  " for name, each in (("clamped", net), ("free", free))))
+    print(times, f"clamped {error_on(net, (far, test[1])):.2g}   free {error_on(free, (far, test[1])):.2g}")
 
 # %% [markdown]
-# Squares of squares: eight layers of degree 2 can make a polynomial of degree `2**8`. A row outside of what it was fitted to
-# takes the whole test error with it, while train and dev look fine.
+# Squares of squares: eight layers of degree 2 can make a polynomial of degree `2**8`. A row outside of what it was
+# fitted to takes the whole test error with it, while train and dev look fine.
 #
 # ![One row moved outward: without limits its prediction leaves the page, with them it stays](figures/e1_clamp.svg)
 
 # %% [markdown]
 # ## The error on dev flatters
 #
-# Choosing is a kind of fitting. Here the target is noise, of which nothing can be known, and 1 is the error of the mean.
-# The third set, `val`, is measured beside dev and chooses nothing:
+# Choosing is a kind of fitting. Here the target is noise, of which nothing can be known, and 1 is the error of the
+# mean. The third set, `val`, is measured beside dev and chooses nothing:
 
 # %%
 errors_on_noise = []
@@ -761,9 +763,9 @@ parity.layer_errors, parity.predict(bits)
 # %% [markdown]
 # ## A criterion that needs no second set
 #
-# Where rows are few, dev is small and chance chooses. Ivakhnenko's *bias* criterion asks something else: fit the candidate
-# to the even rows and again to the odd ones. How far do the two disagree, over all rows? What is in the data is in both
-# halves, and noise is not.
+# Where rows are few, dev is small and chance chooses. Ivakhnenko's *bias* criterion asks something else: fit the
+# candidate to the even rows and again to the odd ones. How far do the two disagree, over all rows? What is in the data
+# is in both halves, and noise is not.
 #
 # **Shapes** `(P, N, q), (N,) -> (P,)`
 #
@@ -772,10 +774,10 @@ parity.layer_errors, parity.predict(bits)
 
 # %% exercise="bias" points=4
 def bias(terms: np.ndarray, y: np.ndarray, ridge: float) -> np.ndarray:
-    """How far fits to even and to odd rows disagree, over all rows, as a share like `regularity`. `(P, N, q), (N,) -> (P,)`
+    """How far fits to even and to odd rows disagree, over all rows. `(P, N, q), (N,) -> (P,)`
 
-    The squared differences of what the two say, over the squared distances of y from its mean. What is not finite
-    becomes inf.
+    As a share, like `regularity`: the squared differences of what the two say, over the squared distances of y from
+    its mean. What is not finite becomes inf.
     About 4 lines, with your functions.
     """
     ### BEGIN SOLUTION
@@ -831,11 +833,12 @@ for criterion in ("regularity", "bias", "combined"):
 # ## What it costs
 #
 # A layer on n columns has n (n - 1) / 2 candidates. Each needs N rows of q numbers, q squared products a row for
-# `A.T A`, and a solution of q cubed. For the second layer here, by estimate in millions:
+# `A.T A`, and a solution of q cubed. For the second layer here, by estimate, in millions:
 
 # %%
 candidates, rows, q = 18 * 17 // 2, 400, 6
-print("bytes", candidates * rows * q * 8 / 1e6, " products", candidates * rows * q * q / 1e6, " solutions", candidates * q**3 / 1e6)
+millions = {"bytes": candidates * rows * q * 8, "products": candidates * rows * q * q, "solutions": candidates * q**3}
+{name: count / 1e6 for name, count in millions.items()}
 
 # %% [markdown]
 # The solutions are hardly anything; the products are a matter of milliseconds, and the bytes are kept from adding up by
@@ -849,39 +852,39 @@ ways = [
     lambda: respond(again, again[:, 0]),
     lambda: GMDHNetwork().fit(train, dev),
 ]
-{name: round(1000 * min(timeit(way, number=1) for _ in range(5)), 2) for name, way in zip(names, ways)}, again.nbytes / 1e6
+{name: round(1000 * min(timeit(way, number=1) for _ in range(5)), 2) for name, way in zip(names, ways)}
 
 # %% [markdown]
-# About a thousand candidates are fitted, exactly, and no rate had to be chosen for it. The price comes with the features:
-# twice as many make four times the candidates.
+# About a thousand candidates are fitted, exactly, and no rate had to be chosen for it. The price comes with the
+# features: twice as many make four times the candidates.
 
 # %% [markdown]
 # ## Think
 #
 # **Think** Why are means and deviations taken from the training rows only, and not from all rows there are?
-# <details><summary>Answer</summary>The dev and test rows stand for rows that come later. Their means are not known then,
-# and what is learned from them makes the measured error look better than it is.</details>
+# <details><summary>Answer</summary>The dev and test rows stand for rows that come later. Their means are not known
+# then, and what is learned from them makes the measured error look better than it is.</details>
 
 # %% [markdown]
 # **Think** Why does it help a later layer to be offered the features again, beside the units below?
-# <details><summary>Answer</summary>A unit reads two columns. With the features among them, a layer can add one feature to
-# a good unit, and nothing that was dropped is lost. Without, each layer must get by with eight outputs.</details>
+# <details><summary>Answer</summary>A unit reads two columns. With the features among them, a layer can add one feature
+# to a good unit, and nothing that was dropped is lost. Without, each layer must get by with eight outputs.</details>
 
 # %% [markdown]
 # **Think** Two features are copies of each other. What happens to the pair of them, with and without ridge?
-# <details><summary>Answer</summary>Without, `A.T A` has no inverse, since endlessly many coefficients serve equally well.
-# With ridge there is one solution, which shares the weight between the two.</details>
+# <details><summary>Answer</summary>Without, `A.T A` has no inverse, since endlessly many coefficients serve equally
+# well. With ridge there is one solution, which shares the weight between the two.</details>
 
 # %% [markdown]
 # **Think** Which rows should be in dev when the rows are days, and the network is to predict days to come?
-# <details><summary>Answer</summary>Later days than those of train. Neighbouring days are alike, and drawn at random they
-# would stand on both sides: dev would measure how well the network remembers.</details>
+# <details><summary>Answer</summary>Later days than those of train. Neighbouring days are alike, and drawn at random
+# they would stand on both sides: dev would measure how well the network remembers.</details>
 
 # %% [markdown]
 # ## What you built
 #
-# A network that finds its own depth, its own wiring and its own coefficients, without a gradient, and tells what it found
-# as a formula. It costs a least squares fit for every pair, and needs rows to choose by beside those to fit.
+# A network that finds its own depth, its own wiring and its own coefficients, without a gradient, and tells what it
+# found as a formula. It costs a least squares fit for every pair, and needs rows to choose by beside those to fit.
 #
 # `fit_head` lets it read all units of the last layer. `GMDHClassifier` grows one network a class. `to_module` makes a
 # `Module` of a grown network, and after lessons 06 to 08 an optimizer can train all its coefficients together.

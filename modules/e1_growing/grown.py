@@ -47,8 +47,8 @@ Map = Callable[[Callable[[np.ndarray], Any], Sequence[np.ndarray]], Iterable[Any
 class Grown:
     """What a network has before and after it grows. The lesson's `GMDHNetwork` adds the steps of growing.
 
-    `layers` are tables of units, each with the lowest error first; `head` is None, or the weights `(K,)` and the bias by
-    which `fit_head` reads the last layer. Without a head the prediction is unit 0 of the last layer.
+    `layers` are tables of units, each with the lowest error first; `head` is None, or the weights `(K,)` and the bias
+    by which `fit_head` reads the last layer. Without a head the prediction is unit 0 of the last layer.
     """
 
     table: ClassVar[type[Any]]  # the lesson's GMDHLayer
@@ -105,7 +105,7 @@ class Grown:
             self.finish()
 
     def require_open(self, kind: str | None = None) -> Opened:
-        """The open layer. Raises RuntimeError where there is none, or where `kind` is not the family whose turn it is."""
+        """The open layer. Raises RuntimeError where there is none, or where it is not the turn of family `kind`."""
         if self.opened is None:
             raise RuntimeError(f"{type(self).__name__}: no layer is open; call begin(train, dev) first")
         pending = self.pending()
@@ -167,7 +167,10 @@ class Grown:
         return outputs_of(layers, features_of("predict:", x, self.features))
 
     def predict(self, x: Any) -> np.ndarray:
-        """One value a row, `(N, D) -> (N,)` float64. A row's bits do not depend on the rows beside it. Raises as `outputs`."""
+        """One value a row, `(N, D) -> (N,)` float64. Raises as `outputs`.
+
+        A row's bits do not depend on the rows beside it.
+        """
         mean, deviation = self.target
         return mean + deviation * self.read(self.outputs(x))
 

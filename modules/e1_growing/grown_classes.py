@@ -1,7 +1,7 @@
 """A classifier of networks that grow, one a class. Supplied with lesson e1: trace it, don't write it.
 
-Begin at `GMDHClassifier.close_layer`. The networks grow one after the other, each on targets that are 1 for its class and
-0 for the rest; two classes need one network. Then the read-out learns how likely the scores make each class.
+Begin at `GMDHClassifier.close_layer`. The networks grow one after the other, each on targets that are 1 for its class
+and 0 for the rest; two classes need one network. Then the read-out learns how likely the scores make each class.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class GMDHClassifier:
         self._open().fit_family(kind, map)
 
     def close_layer(self) -> None:
-        """As `GMDHNetwork.close_layer`; opens the next network when one has finished, fits the read-out after the last."""
+        """As `GMDHNetwork.close_layer`; the next network follows when one has finished, after the last the read-out."""
         self._open().close_layer()
         self._go_on()
 
@@ -127,8 +127,8 @@ class GMDHClassifier:
     def predict(self, x: Any) -> np.ndarray:
         """Logarithms of the chances, `(N, D) -> (N, C)`; for two classes the logit of class 1, `(N,)`. float64
 
-        A row's bits do not depend on the rows beside it. Raises TypeError or ValueError for rows that are not `(N, D)` of
-        finite numbers, RuntimeError before all has grown.
+        A row's bits do not depend on the rows beside it. Raises TypeError or ValueError for rows that are not `(N, D)`
+        of finite numbers, RuntimeError before all has grown.
         """
         if self.read_out is None:
             raise RuntimeError("GMDHClassifier: the read-out is not fitted yet; let the growth finish first")

@@ -1,4 +1,4 @@
-"""The settings of a network that grows, and the families of its units. Supplied with lesson e1: trace it, don't write it."""
+"""The settings of a network that grows, and the families of its units. Supplied with lesson e1: trace it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ CRITERIA = ("regularity", "bias", "combined")
 class GMDHConfig:
     """How a network grows.
 
-    `kinds` are the families that every layer tries, `keep` is how many units a layer keeps, `max_layers` where growth
-    ends at the latest. It ends earlier after `width` layers without an improvement of at least `min_delta` and of the
-    share `eps` of the lowest error; the layers behind the last improvement are cut off. `ridge` times the rows is added
-    to the diagonal of every Gram matrix. With `shortcut` all layers see the features again. With `clamp` no unit leaves
-    the range that it had on the training rows, widened at both ends by the share `margin` of it. `criterion` scores a unit: "regularity" by its error on dev, "bias" by
-    how far two halves of train disagree, "combined" by `alpha` times the first and 1 - alpha times the second.
+    `kinds` are the families that every layer tries, `keep` is how many units a layer keeps, `max_layers` where
+    growth ends at the latest. It ends earlier after `width` layers without an improvement of at least `min_delta`
+    and of the share `eps` of the lowest error; the layers behind the last improvement are cut off. `ridge` times
+    the rows is added to the diagonal of every Gram matrix. With `shortcut` all layers see the features again. With
+    `clamp` no unit leaves the range that it had on the training rows, widened at both ends by the share `margin` of
+    it. `criterion` scores a unit: "regularity" by its error on dev, "bias" by how far two halves of train disagree,
+    "combined" by `alpha` times the first and 1 - alpha times the second.
 
     Raises TypeError or ValueError, in one sentence, for a setting that cannot be meant.
     """

@@ -117,7 +117,7 @@ class GrownModule(Module):
         return ((answer * self.weights).sum(dim=1) + self.bias) * deviation + mean
 
     def network(self) -> Any:
-        """A network of its own with the coefficients as they are now: `predict`, `formula` and `state_dict` of these."""
+        """A network of its own with the coefficients as they are now, to predict with, or to write as a formula."""
         found = copy.copy(self.grown)
         found.layers = [layer.learned() for layer in self.layers()]
         if found.head is not None:

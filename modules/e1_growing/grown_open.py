@@ -1,7 +1,7 @@
 """The layer that is open: what its candidates see, and the best of them so far. Supplied with lesson e1: trace it.
 
-Begin at `Opened`, then `Side`. Columns stand as they are in `Opened.columns`; a `Side` has them standardised and turned,
-one row a column, so that the two inputs of a candidate lie side by side in memory.
+Begin at `Opened`, then `Side`. Columns stand as they are in `Opened.columns`; a `Side` has them standardised and
+turned, one row a column, so that the two inputs of a candidate lie side by side in memory.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Side:
     """Rows that candidates are fitted to, or scored on: standardised columns `(n, N)` and targets `(N,)`.
 
     Rows that count differently are scaled by the roots of their weights, targets and expanded inputs alike, for squared
-    errors are then weighed. `factor` brings an error by the scaled targets to one by the weighted spread of the targets.
+    errors are then weighed. `factor` brings an error by the scaled targets to one by the weighted spread of targets.
     """
 
     def __init__(self, columns: np.ndarray, targets: np.ndarray, weights: np.ndarray | None) -> None:

@@ -1,7 +1,7 @@
-"""From the scores of classes to chances: logistic or multinomial regression, by Newton's method. Supplied with lesson e1.
+"""From the scores of classes to chances: logistic or multinomial regression, by Newton's method.
 
-Trace it, don't write it: begin at `fit_read_out`. The sums are taken by einsum, in NumPy's own loops, so that they do not
-depend on the number of BLAS threads.
+Supplied with lesson e1: trace it, don't write it. Begin at `fit_read_out`. The sums are taken by einsum, in NumPy's own
+loops, so that they do not depend on the number of BLAS threads.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def fit_read_out(
 ) -> np.ndarray:
     """Weights for `linear` that make the classes likely. `(N, M), (N,) -> (C, M + 1)`, for two classes `(1, M + 1)`.
 
-    Lowest mean of -log(share of the right class), each row counting as `rows` says, plus `penalty` / 2 times the squares
-    of the weights for standardised scores, so that classes that are separated get finite ones.
+    Lowest mean of -log(share of the right class), each row counting as `rows` says, plus `penalty` / 2 times the
+    squares of the weights for standardised scores, so that classes that are separated get finite ones.
     """
     center, scale = scores.mean(axis=0), scores.std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)

@@ -4,7 +4,9 @@ from tito.dev.mistakes import Mistake
 
 MISTAKES = [
     Mistake("expand", "axis=-1", "axis=0", "stacks the terms in front, not behind", "expand"),
-    Mistake("expand", "np.ones_like(u), u, v, u * v", "u, v, u * v, np.ones_like(u)", "puts the constant last", "expand"),
+    Mistake(
+        "expand", "np.ones_like(u), u, v, u * v", "u, v, u * v, np.ones_like(u)", "puts the constant last", "expand"
+    ),
     Mistake("expand", "np.ones_like(u), u, v", "np.zeros_like(u), u, v", "takes 0 for the constant term", "expand"),
     Mistake("expand", "u * v, u * u, v * v", "u * u, v * v, u * v", "puts the squares before the product", "expand"),
     Mistake("expand", "u * v, u * u", "u + v, u * u", "adds the inputs where the product belongs", "expand"),
@@ -22,7 +24,11 @@ MISTAKES = [
         "fit_candidates", "ridge * len(y)", "ridge * len(terms)", "counts ridge once a candidate", "fit_candidates"
     ),
     Mistake(
-        "fit_candidates", " + ridge * len(y)", " - ridge * len(y)", "takes ridge away instead of adding it", "fit_candidates"
+        "fit_candidates",
+        " + ridge * len(y)",
+        " - ridge * len(y)",
+        "takes ridge away instead of adding it",
+        "fit_candidates",
     ),
     Mistake(
         "fit_candidates",
@@ -39,7 +45,11 @@ MISTAKES = [
         "fit_candidates",
     ),
     Mistake(
-        "fit_candidates", "[:, :, None])[:, :, 0]", "[:, :, None])", "leaves the coefficients as columns", "fit_candidates"
+        "fit_candidates",
+        "[:, :, None])[:, :, 0]",
+        "[:, :, None])",
+        "leaves the coefficients as columns",
+        "fit_candidates",
     ),
     Mistake(
         "fit_candidates",
@@ -49,12 +59,20 @@ MISTAKES = [
         "fit_candidates",
     ),
     Mistake(
-        "fit_candidates", "(turned @ y)[:, :, None]", "(turned @ (y - y.mean()))[:, :, None]", "centres y", "fit_candidates"
+        "fit_candidates",
+        "(turned @ y)[:, :, None]",
+        "(turned @ (y - y.mean()))[:, :, None]",
+        "centres y",
+        "fit_candidates",
     ),
     Mistake("regularity", ".sum(axis=1)", ".sum()", "adds all candidates up", "regularity"),
     Mistake("regularity", ".sum(axis=1)", ".sum(axis=1) / len(y)", "divides by the rows above only", "regularity"),
-    Mistake("regularity", "y - y.mean()", "y", "divides by the squares of y, not by those around its mean", "regularity"),
-    Mistake("regularity", "(predictions - y) ** 2", "np.abs(predictions - y)", "does not square the errors", "regularity"),
+    Mistake(
+        "regularity", "y - y.mean()", "y", "divides by the squares of y, not by those around its mean", "regularity"
+    ),
+    Mistake(
+        "regularity", "(predictions - y) ** 2", "np.abs(predictions - y)", "does not square the errors", "regularity"
+    ),
     Mistake("regularity", "error, np.inf)", "error, 0.0)", "makes what is not finite the best of all", "regularity"),
     Mistake(
         "regularity",
@@ -100,12 +118,14 @@ MISTAKES = [
     ),
     Mistake("rule", "layer == 0 or ", "", "lets the first layer fail like any other", "rule drawn"),
     Mistake(
-        "rule", "self.accepted - error >=", "self.best - error >=", "measures from the best, so small steps are lost", "rule"
+        "rule",
+        "self.accepted - error >=",
+        "self.best - error >=",
+        "measures from the best, so small steps are lost",
+        "rule",
     ),
     Mistake("rule", "max(self.min_delta,", "min(self.min_delta,", "asks for the smaller of the two margins", "rule"),
-    Mistake(
-        "rule", "max(self.min_delta, self.eps * self.best)", "self.eps * self.best", "forgets min_delta", "rule"
-    ),
+    Mistake("rule", "max(self.min_delta, self.eps * self.best)", "self.eps * self.best", "forgets min_delta", "rule"),
     Mistake(
         "rule",
         "self.kept, self.accepted, self.waited = layer, error, 0",
@@ -150,7 +170,13 @@ MISTAKES = [
     ),
     Mistake("prune", "np.unique(read[read >= features])", "np.unique(read)", "takes features for units below", "prune"),
     Mistake("prune", "np.array(wanted)", "np.array([0])", "always starts from unit 0", "prune"),
-    Mistake("prune", "np.unique(read[read >= features])", "read[read >= features]", "lists a unit twice that is read twice", "prune drawn"),
+    Mistake(
+        "prune",
+        "np.unique(read[read >= features])",
+        "read[read >= features]",
+        "lists a unit twice that is read twice",
+        "prune drawn",
+    ),
     Mistake("bias", "terms[:, first::2]", "terms[:, ::2]", "fits both halves to the even rows' terms", "bias"),
     Mistake("bias", "y[first::2]", "y[::2]", "fits both halves to the even rows' targets", "bias"),
     Mistake(
