@@ -7,7 +7,7 @@ from typing import Any
 
 from tinytorch.settings import integer, setting
 
-__all__ = ["GMDHConfig", "TERMS"]
+__all__ = ["GMDHConfig"]
 
 TERMS = {"linear": 3, "linear_cov": 4, "quadratic": 6, "cubic": 8}  # family -> terms of a unit, see `expand`
 CRITERIA = ("regularity", "bias", "combined")
