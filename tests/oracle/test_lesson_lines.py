@@ -15,7 +15,7 @@ from tito.course import Course
 BLOCK = re.compile(r"```python oracle\n(.*?)```", re.DOTALL)
 BLOCKS = {
     f"{lesson.stem}, line {cell.line}": block
-    for lesson in Course.find().lessons
+    for lesson in Course.find().everything
     for cell in lesson.cells()
     if cell.kind == "markdown"
     for block in BLOCK.findall(cell.source)
@@ -32,4 +32,4 @@ def test_a_line_of_pytorch_is_true(name: str) -> None:
 
 
 def test_every_lesson_has_some() -> None:
-    assert {name[:2] for name in BLOCKS} == {lesson.id for lesson in Course.find().lessons}
+    assert {name[:2] for name in BLOCKS} == {lesson.id for lesson in Course.find().everything}
