@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from built import ROOT, one_of_each, site
 from chrome import Chrome, Visit
 from inpage import Lesson
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Locator, sync_playwright
 from served import Server
 
 from tito.course import Course
@@ -29,33 +29,35 @@ def main() -> int:
     FOLDER.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright, Server(site()) as server:
         chrome = Chrome(playwright)
-        for width, scheme in MODES:
-            for kind in ("home", "lesson", "milestone"):
-                with chrome.visit(server.url + one_of_each()[kind], width, scheme) as visit:
-                    take(visit, f"{kind}-{width}-{scheme}")
-            with chrome.visit(f"{server.url}lessons/{FIRST.stem}.html", width, scheme) as visit:
-                fail(Lesson(visit))
-                take(visit, f"failing-check-{width}-{scheme}")
+        for kind in ("home", "lesson", "milestone"):
+            with chrome.visit(server.url + one_of_each()[kind]) as visit:
+                take(visit, kind)
+        with chrome.visit(f"{server.url}lessons/{FIRST.stem}.html") as visit:
+            take(visit, "failing-check", fail(Lesson(visit)))
     print(f"Wrote {len(MODES) * 4} pictures to {FOLDER.relative_to(ROOT)}.")
     return 0
 
 
-def take(visit: Visit, name: str) -> None:
-    """What the window shows, when colours have faded in."""
-    visit.page.wait_for_timeout(400)
-    visit.page.screenshot(path=FOLDER / f"{name}.png")
+def take(visit: Visit, name: str, part: Locator | None = None) -> None:
+    """What the window shows in each mode: the page's beginning, else this part below the page's head."""
+    for width, scheme in MODES:
+        visit.page.set_viewport_size({"width": width, "height": 844 if width < 600 else 900})
+        visit.page.emulate_media(color_scheme=scheme)
+        if part:
+            part.evaluate("one => { one.style.scrollMarginTop = '10rem'; one.scrollIntoView(); }")
+        visit.page.wait_for_timeout(400)  # until colours have faded in
+        visit.page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png")
 
 
-def fail(lesson: Lesson) -> None:
-    """Give the first exercise a wrong answer, and check it."""
+def fail(lesson: Lesson) -> Locator:
+    """Give the first exercise a wrong answer, and check it -> the bar of buttons above what the check says."""
     cells = FIRST.cells()
     exercise = next(cell for cell in cells if cell.role == "exercise")
     check = next(cell for cell in cells if cell.role == "check" and cell.name == exercise.name)
     wrong = next(one for one in mistakes_of(FIRST) if one.exercise == exercise.name)
     lesson.write(exercise.id, wrong.apply(exercise.source))
     lesson.run(check.id)
-    lesson.cell(check.id).locator(".run-bar").evaluate("one => one.scrollIntoView({block: 'start'})")
-    lesson.page.mouse.wheel(0, -160)  # from below the page's head
+    return lesson.cell(check.id).locator(".run-bar")
 
 
 if __name__ == "__main__":

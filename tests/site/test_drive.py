@@ -103,20 +103,39 @@ def background(page: Page, where: str) -> str:
     return str(page.locator(where).first.evaluate(script))
 
 
-def test_a_wrong_answer_then_the_right_one(reader: Reader) -> None:
-    wrong = next(one for one in mistakes_of(FIRST) if one.exercise == EXERCISE.name)
+def test_lesson_01_in_the_page(reader: Reader) -> None:
+    """One visit, since Python takes seconds to start: the steps follow below."""
     with reader.lesson() as lesson:
-        assert "todo" in run_and_read(lesson, CHECK)
-        lesson.write(EXERCISE.id, wrong.apply(EXERCISE.source))
-        lesson.run(IMPORTS)
-        told = run_and_read(lesson, CHECK)
-        assert all(word in told for word in ("FAIL", "want", "got", f"looks like: {wrong.says}"))
-        link = lesson.cell(CHECK).locator(".run-output a[href*='#']").last
-        assert lesson.page.locator(f"[id='{link.get_attribute('href').split('#')[1]}']").count() == 1
-        lesson.write(EXERCISE.id, ANSWERS[EXERCISE.id])
-        told = run_and_read(lesson, CHECK)
-        assert "ok" in told and "FAIL" not in told
-        expect(lesson.page.locator(".run-progress")).to_contain_text(re.compile(r"^\s*[1-9]\d* of \d+ checks ok"))
+        reach_and_run_cells_by_the_keyboard_alone(lesson)
+        answer_wrongly_and_then_rightly(lesson)
+        stop_an_endless_loop(lesson)
+        reload_and_reset(lesson)
+
+
+def reach_and_run_cells_by_the_keyboard_alone(lesson: Lesson) -> None:
+    page = lesson.page
+    tab_to(page, f".tag_cell-{IMPORTS} .cm-content")
+    page.keyboard.press("Shift+Enter")
+    assert ended(lesson.cell(IMPORTS)).startswith("Done")
+    page.keyboard.press("Escape")  # after it, Tab leaves the editor
+    tab_to(page, f".tag_cell-{DEMO} .run-run")
+    page.keyboard.press("Enter")
+    ended(lesson.cell(DEMO))
+    assert "array([[3, 1]])" in lesson.shown(DEMO)
+
+
+def answer_wrongly_and_then_rightly(lesson: Lesson) -> None:
+    wrong = next(one for one in mistakes_of(FIRST) if one.exercise == EXERCISE.name)
+    assert "todo" in run_and_read(lesson, CHECK)
+    lesson.write(EXERCISE.id, wrong.apply(EXERCISE.source))
+    told = run_and_read(lesson, CHECK)
+    assert all(word in told for word in ("FAIL", "want", "got", f"looks like: {wrong.says}"))
+    link = lesson.cell(CHECK).locator(".run-output a[href*='#']").last
+    assert lesson.page.locator(f"[id='{link.get_attribute('href').split('#')[1]}']").count() == 1
+    lesson.write(EXERCISE.id, ANSWERS[EXERCISE.id])
+    told = run_and_read(lesson, CHECK)
+    assert "ok" in told and "FAIL" not in told
+    expect(lesson.page.locator(".run-progress")).to_contain_text(re.compile(r"^\s*[1-9]\d* of \d+ checks ok"))
 
 
 def run_and_read(lesson: Lesson, id: str) -> str:
@@ -124,39 +143,22 @@ def run_and_read(lesson: Lesson, id: str) -> str:
     return lesson.shown(id)
 
 
-def test_stop_ends_an_endless_loop(reader: Reader) -> None:
-    with reader.lesson() as lesson:
-        lesson.write(DEMO, "while True: pass")
-        cell = lesson.start(DEMO)
-        expect(cell.locator(".run-status")).to_have_text(re.compile("^Running"), timeout=30_000)
-        cell.locator(".run-stop").click()
-        expect(cell.locator(".run-status")).to_have_text(re.compile("^Stopped"))
-        lesson.write(DEMO, "6 * 7")
-        lesson.run(DEMO)
-        assert lesson.shown(DEMO) == "42"
+def stop_an_endless_loop(lesson: Lesson) -> None:
+    lesson.write(DEMO, "while True: pass")
+    cell = lesson.start(DEMO)
+    expect(cell.locator(".run-status")).to_have_text(re.compile("^Running"))
+    cell.locator(".run-stop").click()
+    expect(cell.locator(".run-status")).to_have_text(re.compile("^Stopped"))
+    lesson.write(DEMO, "6 * 7")
+    assert run_and_read(lesson, DEMO) == "42"
 
 
-def test_a_reload_keeps_edits_and_reset_undoes_them(reader: Reader) -> None:
-    with reader.lesson() as lesson:
-        first = lesson.source(DEMO)
-        lesson.write(DEMO, "'kept'\n'for later'")
-        lesson.page.reload()
-        assert lesson.source(DEMO) == "'kept'\n'for later'"
-        lesson.cell(DEMO).get_by_role("button", name="Reset").click()
-        assert lesson.source(DEMO) == first
-
-
-def test_the_keyboard_alone_reaches_and_runs_a_cell(reader: Reader) -> None:
-    with reader.lesson() as lesson:
-        page = lesson.page
-        tab_to(page, f".tag_cell-{IMPORTS} .cm-content")
-        page.keyboard.press("Shift+Enter")
-        assert ended(lesson.cell(IMPORTS)).startswith("Done")
-        page.keyboard.press("Escape")  # after it, Tab leaves the editor
-        tab_to(page, f".tag_cell-{DEMO} .run-run")
-        page.keyboard.press("Enter")
-        ended(lesson.cell(DEMO))
-        assert "array([[3, 1]])" in lesson.shown(DEMO)
+def reload_and_reset(lesson: Lesson) -> None:
+    lesson.write(DEMO, "'kept'\n'for later'")
+    lesson.page.reload()
+    assert lesson.source(DEMO) == "'kept'\n'for later'"
+    lesson.cell(DEMO).get_by_role("button", name="Reset").click()
+    assert lesson.source(DEMO) == next(cell.source for cell in FIRST.cells() if cell.id == DEMO)
 
 
 def tab_to(page: Page, wanted: str) -> None:
