@@ -89,7 +89,7 @@ def test_what_belongs_to_the_whole_edition_is_not_there() -> None:
     assert inside and not [name for name in inside if re.search(r"_course/.*/mistakes\.py$|milestone_questions", name)]
 
 
-@pytest.mark.parametrize("lesson", COURSE.lessons, ids=lambda lesson: lesson.stem)
+@pytest.mark.parametrize("lesson", COURSE.everything, ids=lambda lesson: lesson.stem)
 def test_a_hidden_check_is_a_row_with_its_name_and_purpose(lesson: Lesson) -> None:
     """And nowhere a cell: neither on the page, nor in what the page's script knows, nor in the notebook."""
     page = (site() / "lessons" / f"{lesson.stem}.html").read_text(encoding="utf-8")
