@@ -31,7 +31,8 @@ EXPORTS = {
     "autograd": "no_grad gradcheck",
     "optimizers": "Optimizer SGD Adam AdamW",
     "training": "CosineSchedule clip_grad_norm Trainer",
-    "growing": "expand fit_candidates regularity select GrowthRule prune bias GMDHConfig GMDHNetwork fit_head to_module",
+    "growing": """expand fit_candidates regularity select GrowthRule prune bias GMDHConfig GMDHNetwork fit_head
+        to_module""",
 }
 
 
