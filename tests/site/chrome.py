@@ -25,21 +25,38 @@ FLAGS = (
 )
 HERE = ("127.0.0.1", "")  # hosts that a page may ask; "" is that of file:, data: and blob:
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]
-AXE = "tags => axe.run(document, {resultTypes: ['violations'], runOnly: tags}).then(found => found.violations)"
+CONTRAST = "color-contrast"
+AXE = """([only, rules]) => axe.run(document, {resultTypes: ['violations'], runOnly: only, rules})
+  .then(found => found.violations)"""
 SETTLED = "async () => { await document.fonts.ready; await (window.MathJax?.startup?.promise); }"
 OPENED = "() => document.querySelectorAll('details').forEach(one => { one.open = true; })"
-# Of the thousands of coloured words in a lesson's code, one of each look is looked at; the others become plain text.
-# axe takes half a minute for all of them.
-ONE_OF_EACH_LOOK = """() => {
-  const words = [...document.querySelectorAll('div.highlight pre span')];
-  const looks = words.map(word => {
-    const block = getComputedStyle(word.closest('pre')).backgroundColor;
-    const own = getComputedStyle(word);
-    return [block, own.color, own.backgroundColor, own.fontSize, own.fontWeight].join();
+# Of the thousands of texts in a page one of each look is kept: the colours around it and its own, its size and weight.
+# axe takes half a minute for the contrast of all of them, and finds no more. An editor mends itself, so it stays whole.
+ONE_OF_EACH_LOOK = """within => {
+  const texts = [];
+  for (const root of document.querySelectorAll(within)) {
+    const walk = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) texts.push(walk.currentNode);
+  }
+  const chosen = texts.filter(text => text.data.trim() && !text.parentElement.closest('script, style, .cm-editor'));
+  const looks = chosen.map(text => {
+    const grounds = [];
+    for (let one = text.parentElement; one; one = one.parentElement) {
+      const {backgroundColor, backgroundImage, opacity} = getComputedStyle(one);
+      grounds.push(backgroundColor, backgroundImage, opacity);
+    }
+    const {color, fontSize, fontWeight} = getComputedStyle(text.parentElement);
+    const shown = text.parentElement.getClientRects().length > 0;
+    const painted = grounds.filter(one => !['rgba(0, 0, 0, 0)', 'none', '1'].includes(one));
+    return [...painted, color, fontSize, fontWeight, shown].join();
   });
-  const again = words.filter((word, number) => looks.indexOf(looks[number]) < number);
-  again.forEach(word => word.replaceWith(word.textContent));
-  document.body.normalize();
+  const seen = new Set();
+  const again = chosen.filter((text, number) => seen.has(looks[number]) || !seen.add(looks[number]));
+  for (const text of again) {
+    const word = text.parentElement;
+    if (word.matches('pre span') && !word.children.length) word.remove();
+    else text.remove();
+  }
 }"""
 TOO_WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 PICTURES = """() => [...document.querySelectorAll('img, svg[role=img]')]
@@ -77,11 +94,13 @@ class Visit:
         return [url for url in self.requests if (urlsplit(url).hostname or "") not in HERE]
 
     def violations(self) -> list[str]:
-        """What axe finds: rule and element; everything that can be unfolded is."""
+        """What axe finds: rule and element; everything that can be unfolded is. Afterwards the page is half empty."""
         self.page.evaluate(OPENED)
-        self.page.evaluate(ONE_OF_EACH_LOOK)
         self.page.evaluate(axe_source())
-        found = self.page.evaluate(AXE, RULES)
+        self.page.evaluate(ONE_OF_EACH_LOOK, "pre")
+        found = self.page.evaluate(AXE, [RULES, {CONTRAST: {"enabled": False}}])
+        self.page.evaluate(ONE_OF_EACH_LOOK, "body")
+        found += self.page.evaluate(AXE, [{"type": "rule", "values": [CONTRAST]}, {}])
         return [f"{rule['id']}: {node['html'][:200]}" for rule in found for node in rule["nodes"]]
 
     def too_wide(self) -> int:

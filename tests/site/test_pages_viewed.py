@@ -7,6 +7,7 @@ list falls on, so that each mode sees a share of them.
 from __future__ import annotations
 
 from pathlib import Path
+from secrets import token_hex
 
 import pytest
 from built import KINDS, one_of_each, pages
@@ -63,3 +64,32 @@ def test_page_from_a_file(kind: str, chrome: Chrome, built: Path) -> None:
     visit = chrome.view((built / one_of_each()[kind]).as_uri(), 1280, "light")
     assert visit.elsewhere() == [] and visit.errors == []
     assert visit.page.locator("h1").is_visible() and visit.too_wide() == 0
+
+
+GOOD = """<!doctype html><html lang="en"><head><title>A page</title><link rel="icon" href="data:,"></head>
+<body><main><h1>A page</h1><p>Some text.</p>
+<pre><span style="color: #333">some</span> <span style="color: #333">code</span></pre>{}</main></body></html>"""
+PLANTED = {
+    "pixels too wide": "<div style='width: 3000px'>wide</div>",
+    "no words for": f"<img alt='' src='data:image/gif;base64,{'R0lGODlhAQABAAAAACw='}'>",
+    "asks elsewhere": "<img alt='A picture from elsewhere' src='http://example.org/a.png'>",
+    "console": "<script>console.error('trouble')</script>",
+    "error: ": "<script>throw new Error('trouble')</script>",
+    "404": "<img alt='A picture that is missing' src='gone.png'>",
+    "color-contrast": "<p>Some text.</p><p style='color: #ccc'>Some text.</p>",
+    'color-contrast: <span style="color: #ddd"': "<pre><span style='color: #ddd'>pale</span></pre>",
+    "button-name": "<button></button>",
+    "weighs": "<script src='heavy.js'></script>",
+    "formulas, and no MathJax": "<span class='math'>x</span>",
+    "MathJax, and no formula": "<script src='mathjax.js'></script>",
+}
+
+
+@pytest.mark.parametrize("fault", ["", *PLANTED])
+def test_a_planted_fault_is_found(fault: str, chrome: Chrome, tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text(GOOD.format(PLANTED.get(fault, "")), encoding="utf-8")
+    (tmp_path / "mathjax.js").write_text("", encoding="utf-8")
+    (tmp_path / "heavy.js").write_text(f"// {token_hex(1_000_000)}", encoding="utf-8")
+    with Server(tmp_path) as server:
+        found = faults(chrome.view(f"{server.url}index.html", 1280, "light"), server)
+    assert any(fault in one for one in found) if fault else not found
