@@ -66,7 +66,6 @@ site-test: site .venv/site-dev
 	$(BIN)/pytest -n 2 $(filter-out %_times.py,$(wildcard tests/site/test_pages_*.py)) tests/site/test_drive.py \
 		tests/site/test_class_edition.py tests/site/test_node.py
 	$(BIN)/pytest tests/site/test_pages_times.py
-	$(BIN)/python tests/site/shots.py
 
 test-all: .venv/developer
 	TITO_LONG=1 TITO_KILL_POINTS=200 TITO_DRAWS=1000 $(BIN)/pytest -n 2 tests

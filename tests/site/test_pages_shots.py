@@ -1,19 +1,16 @@
 """Pictures of the site to look at: home, a lesson, a failing check, a milestone; light and dark, desktop and phone.
 
-`python tests/site/shots.py` writes build/site-shots/lesson-390-dark.png and so on. Begin at `main`.
+They are written to build/site-shots as lesson-390-dark.png and so on, by this alone, too:
+`pytest tests/site/test_pages_shots.py`.
 """
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from built import ROOT, one_of_each, site
+import pytest
+from built import ROOT, one_of_each
 from chrome import Chrome, Visit
 from inpage import Lesson
-from playwright.sync_api import Locator, sync_playwright
+from playwright.sync_api import Locator
 from served import Server
 
 from tito.course import Course
@@ -24,29 +21,31 @@ MODES = [(width, scheme) for width in (1280, 390) for scheme in ("light", "dark"
 FIRST = Course.find().lessons[0]
 
 
-def main() -> int:
-    """Take every picture; 0."""
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    with sync_playwright() as playwright, Server(site()) as server:
-        chrome = Chrome(playwright)
-        for kind in ("home", "lesson", "milestone"):
-            with chrome.visit(server.url + one_of_each()[kind]) as visit:
-                take(visit, kind)
-        with chrome.visit(f"{server.url}lessons/{FIRST.stem}.html") as visit:
-            take(visit, "failing-check", fail(Lesson(visit)))
-    print(f"Wrote {len(MODES) * 4} pictures to {FOLDER.relative_to(ROOT)}.")
-    return 0
+@pytest.mark.parametrize("kind", ["home", "lesson", "milestone"])
+def test_the_beginning_of_a_page(kind: str, chrome: Chrome, server: Server) -> None:
+    with chrome.visit(server.url + one_of_each()[kind]) as visit:
+        take(visit, kind)
+
+
+def test_a_failing_check(chrome: Chrome, server: Server) -> None:
+    with chrome.visit(f"{server.url}lessons/{FIRST.stem}.html") as visit:
+        take(visit, "failing-check", fail(Lesson(visit)))
 
 
 def take(visit: Visit, name: str, part: Locator | None = None) -> None:
-    """What the window shows in each mode: the page's beginning, else this part below the page's head."""
+    """What the window shows in each mode: the page's beginning, else this part below the page's head.
+
+    No two are alike: what looks the same on a phone or in the dark was not shown there.
+    """
+    taken = set()
     for width, scheme in MODES:
         visit.page.set_viewport_size({"width": width, "height": 844 if width < 600 else 900})
         visit.page.emulate_media(color_scheme=scheme)
         if part:
             part.evaluate("one => { one.style.scrollMarginTop = '10rem'; one.scrollIntoView(); }")
         visit.page.wait_for_timeout(400)  # until colours have faded in
-        visit.page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png")
+        taken.add(visit.page.screenshot(path=FOLDER / f"{name}-{width}-{scheme}.png"))
+    assert len(taken) == len(MODES)
 
 
 def fail(lesson: Lesson) -> Locator:
@@ -58,7 +57,3 @@ def fail(lesson: Lesson) -> Locator:
     lesson.write(exercise.id, wrong.apply(exercise.source))
     lesson.run(check.id)
     return lesson.cell(check.id).locator(".run-bar")
-
-
-if __name__ == "__main__":
-    sys.exit(main())
