@@ -63,8 +63,8 @@ site-test: site .venv/site-dev
 		command -v $$program > build/debian.log || { $(DEBIAN) > build/debian.log || exit 1; break; }; done
 	test tests/site/node_modules/.package-lock.json -nt tests/site/package-lock.json || npm ci --silent --prefix tests/site
 	$(BIN)/python site/build.py --class
-	$(BIN)/pytest -n 2 $(filter-out %_times.py,$(wildcard tests/site/test_pages_*.py)) tests/site/test_drive.py \
-		tests/site/test_class_edition.py tests/site/test_node.py
+	$(BIN)/pytest -n 2 tests/site/test_drive.py tests/site/test_class_edition.py tests/site/test_node.py \
+		$(filter-out %_times.py,$(sort $(wildcard tests/site/test_pages_*.py)))
 	$(BIN)/pytest tests/site/test_pages_times.py
 
 test-all: .venv/developer

@@ -1,4 +1,4 @@
-"""A reader's way through the site: search, copying, dark mode, and lesson 01 done in the page.
+"""A reader's way through the site: search, copying, dark mode, and lesson 01 done in the page. Stop: test_pages_run.py.
 
 Every test ends by asking that nothing was requested from another host, and that the console saw no error.
 """
@@ -108,7 +108,6 @@ def test_lesson_01_in_the_page(reader: Reader) -> None:
     with reader.lesson() as lesson:
         reach_and_run_cells_by_the_keyboard_alone(lesson)
         answer_wrongly_and_then_rightly(lesson)
-        stop_an_endless_loop(lesson)
         reload_and_reset(lesson)
 
 
@@ -141,16 +140,6 @@ def answer_wrongly_and_then_rightly(lesson: Lesson) -> None:
 def run_and_read(lesson: Lesson, id: str) -> str:
     lesson.run(id)
     return lesson.shown(id)
-
-
-def stop_an_endless_loop(lesson: Lesson) -> None:
-    lesson.write(DEMO, "while True: pass")
-    cell = lesson.start(DEMO)
-    expect(cell.locator(".run-status")).to_have_text(re.compile("^Running"))
-    cell.locator(".run-stop").click()
-    expect(cell.locator(".run-status")).to_have_text(re.compile("^Stopped"))
-    lesson.write(DEMO, "6 * 7")
-    assert run_and_read(lesson, DEMO) == "42"
 
 
 def reload_and_reset(lesson: Lesson) -> None:

@@ -11,7 +11,7 @@ import pytest
 from built import pages
 
 VNU = Path(__file__).parent / "node_modules" / "vnu-jar" / "build" / "dist" / "vnu.jar"
-THEIRS: dict[str, str] = {}  # pattern of a message: why it can't be mended here
+THEIRS: dict[str, str] = {}  # pattern of a message: why it cannot be mended here; there is none now
 
 
 def complaints(files: list[Path]) -> list[str]:
@@ -22,14 +22,12 @@ def complaints(files: list[Path]) -> list[str]:
     return [f"{Path(m['url']).name}:{m.get('lastLine', 0)}: {m['message']}" for m in found]
 
 
-def test_every_page_is_valid(built: Path) -> None:
-    found = complaints([built / page for page in pages()])
-    ours = [line for line in found if not any(re.search(pattern, line) for pattern in THEIRS)]
+def test_every_page_is_valid_and_an_invalid_one_is_found(built: Path, tmp_path: Path) -> None:
+    """In one run, since Java takes seconds to start."""
+    planted = tmp_path / "planted.html"
+    planted.write_text("<!doctype html><html lang=en><title>x</title><p><div></p>", encoding="utf-8")
+    found = complaints([*(built / page for page in pages()), planted])
+    ours = [line for line in found if not line.startswith(planted.name) and not any(re.search(t, line) for t in THEIRS)]
     if ours:
         pytest.fail("\n".join(ours), pytrace=False)
-
-
-def test_an_invalid_page_is_found(tmp_path: Path) -> None:
-    page = tmp_path / "page.html"
-    page.write_text("<!doctype html><html lang=en><title>x</title><p><div></p>", encoding="utf-8")
-    assert complaints([page])
+    assert len(found) > len(ours), "the planted fault was not found"
