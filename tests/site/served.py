@@ -89,6 +89,9 @@ class Server:
                 self.send_response(200 if path else 404)
                 self.send_header("Content-Type", TYPES.get(path.suffix, OTHER) if path else "text/plain")
                 self.send_header("Content-Length", str(len(data)))
+                self.send_header(
+                    "Cache-Control", "max-age=3600"
+                )  # as static hosts do; each visit begins with an empty cache
                 if zipped:
                     self.send_header("Content-Encoding", "gzip")
                 self.end_headers()
