@@ -13,15 +13,14 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 from tinytorch.batches import batches_in, position_of, require_loader_of_batches
-from tinytorch.checkpoint import CheckpointError
 from tinytorch.class_weights import weighing
 from tinytorch.interrupts import Interrupts
 from tinytorch.parallel import Alone, ranks_of
 from tinytorch.progress import progress
+from tinytorch.resuming import load_newest, opened
 from tinytorch.run_config import configuration
 from tinytorch.runs import Run
 from tinytorch.settings import integer
@@ -97,34 +96,6 @@ def functions(callbacks: Any, batch_callback: Any) -> tuple[Callable[..., Any], 
     return called
 
 
-def opened(run_dir: Any, resume: bool | str | PathLike[str], config: dict[str, Any]) -> Run:
-    """The run to go on with: a new one, the newest with a step checkpoint, or the named one.
-
-    Raises FileNotFoundError for a name without a run, ValueError with the keys in which the configurations differ.
-    """
-    if run_dir is None:
-        return Run.unsaved(config)
-    found = _found(Path(run_dir), resume) if resume else None
-    if found is None:
-        run = Run.create(run_dir, config)
-        run.log(f"run {run.name} begins" + (f"; there was nothing to resume in {run_dir}" if resume else ""))
-        return run
-    differing = found.differing(config)
-    if differing:
-        keys = "; ".join(f"{key}: {before!r:.60} then, {now!r:.60} now" for key, (before, now) in differing.items())
-        raise ValueError(f"fit: run {found.name} has another configuration: {keys}; resume=False starts a new run")
-    return found
-
-
-def _found(run_dir: Path, resume: bool | str | PathLike[str]) -> Run | None:
-    if isinstance(resume, bool):
-        return next((run for run in reversed(Run.all(run_dir)) if run.step_files()), None)
-    if not (run_dir / resume / "config.json").is_file():
-        known = ", ".join(run.name for run in Run.all(run_dir)) or "none"
-        raise FileNotFoundError(f"fit: there is no run {resume} in {run_dir}, only {known}; name one, or resume=True")
-    return Run.open(run_dir / resume)
-
-
 @dataclass
 class Fit:
     """One call of `fit`, from where the trainer stands to the last epoch."""
@@ -160,7 +131,8 @@ class Fit:
         if not self.run.step_files():
             self.run.rewind(self.trainer.step)
             return [f"nothing to resume: run {self.run.name} begins"]
-        path, damaged = self.load_newest()
+        loader = None if position_of(self.train_loader) is None else self.train_loader
+        path, damaged = load_newest(self.run, lambda path: self.trainer.load_checkpoint(path, loader))
         self.run.rewind(self.trainer.step)
         self.saved, self.losses = self.trainer.step, _validation_losses(self.run)
         notes = [f"{name} is damaged and set aside, so an older checkpoint is taken" for name in damaged]
@@ -168,24 +140,6 @@ class Fit:
             *notes,
             f"run {self.run.name} goes on from {path.name}: epoch {self.trainer.epoch}, step {self.trainer.step}",
         ]
-
-    def load_newest(self) -> tuple[Path, list[str]]:
-        """The newest step checkpoint that is whole, and the names of the newer ones, which get another name.
-
-        Under their own they would count as the newest for `keep_last`. Raises CheckpointError when none is whole.
-        """
-        damaged: list[Path] = []
-        loader = None if position_of(self.train_loader) is None else self.train_loader
-        for _, path in reversed(self.run.step_files()):
-            try:
-                self.trainer.load_checkpoint(path, loader)
-                return path, [newer.replace(newer.with_name(f"{newer.name}.damaged")).stem for newer in damaged]
-            except CheckpointError as error:
-                if error.kind not in ("corrupt", "refused"):  # a changed bit may read as what is refused
-                    raise
-                damaged.append(path)
-        names = ", ".join(path.name for path in damaged)
-        raise CheckpointError(f"no checkpoint of run {self.run.name} is whole: {names}; start a new run")
 
     def all_epochs(self) -> None:
         """Train until the last epoch, or until somebody wishes to stop; an error leaves the last good checkpoint."""

@@ -27,24 +27,24 @@ def configuration(trainer: Any, train: Any, val: Any, options: dict[str, Any]) -
     return {
         "model": re.sub(r" at 0x[0-9A-Fa-f]+", "", repr(trainer.model)),  # another process has other addresses
         "parameters": {name: [list(p.shape), str(p.dtype)] for name, p in trainer.model.named_parameters()},
-        "optimizer": {"class": type(trainer.optimizer).__name__, **_listed(optimizer)},
-        "loss": _listed({**(described(trainer.loss_fn) or {}), "weight": getattr(trainer.loss_fn, "weight", None)}),
-        "schedule": _listed(described(trainer.scheduler)),
+        "optimizer": {"class": type(trainer.optimizer).__name__, **listed(optimizer)},
+        "loss": listed({**(described(trainer.loss_fn) or {}), "weight": getattr(trainer.loss_fn, "weight", None)}),
+        "schedule": listed(described(trainer.scheduler)),
         "scheduled_by": trainer.scheduled_by,
-        "grad_clip_norm": _listed(trainer.grad_clip_norm),
+        "grad_clip_norm": listed(trainer.grad_clip_norm),
         "train": described_loader(train),
         "val": described_loader(val),
-        **_listed(options),
+        **listed(options),
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
 
 
-def _listed(value: Any) -> Any:
+def listed(value: Any) -> Any:
     """The value as JSON gives it back: arrays and tuples are lists, NumPy's numbers Python's, infinity is text."""
     if isinstance(value, dict):
-        return {name: _listed(item) for name, item in value.items()}
+        return {name: listed(item) for name, item in value.items()}
     if isinstance(value, (np.ndarray, np.generic, Tensor)):
-        return _listed(np.asarray(value).tolist())
+        return listed(np.asarray(value).tolist())
     if isinstance(value, (list, tuple)):
-        return [_listed(item) for item in value]
+        return [listed(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -51,6 +51,7 @@ class Grown:
     by which `fit_head` reads the last layer. Without a head the prediction is unit 0 of the last layer.
     """
 
+    grows: ClassVar[bool] = True  # for `load_model`
     table: ClassVar[type[Any]]  # the lesson's GMDHLayer
     new_rule: Callable[[], Any]  # the lesson's, each gives a GrowthRule
     kept: Callable[[], list[tuple[np.ndarray, np.ndarray]]]  # the lesson's, by its prune

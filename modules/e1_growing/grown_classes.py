@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tinytorch.grown import Map
 from tinytorch.grown_config import GMDHConfig
+from tinytorch.grown_head import fit_head
 from tinytorch.grown_readout import fit_read_out, linear, log_shares
 from tinytorch.grown_rows import Rows, class_rows_of
 from tinytorch.growing import GMDHNetwork
@@ -28,6 +29,8 @@ class GMDHClassifier:
     `penalty` keeps the read-out's weights small: see `fit_read_out`. Raises TypeError or ValueError for settings that
     cannot be meant.
     """
+
+    grows: ClassVar[bool] = True  # for `load_model`
 
     def __init__(self, config: GMDHConfig | None = None, penalty: float = 1e-3) -> None:
         self.config, self.penalty = GMDHNetwork(config).config, setting("GMDHClassifier: penalty", penalty)
@@ -106,12 +109,25 @@ class GMDHClassifier:
         """Open what comes next, where nothing is."""
         number = self.growing
         if number is None:
-            train = self.rows["train"]
-            scores, classes = self.scores(train.x), train.y.astype(np.int64)
-            self.read_out = fit_read_out(scores, classes, self.classes, train.weights, self.penalty)
+            self._fit_read_out(self.rows["train"])
             self.rows = {}
         elif self.networks[number].opened is None:
             self.networks[number].begin(**_targets(self.rows, self._class(number)))
+
+    def _fit_read_out(self, train: Rows) -> None:
+        scores, classes = self.scores(train.x), train.y.astype(np.int64)
+        self.read_out = fit_read_out(scores, classes, self.classes, train.weights, self.penalty)
+
+    def fit_heads(self, train: Any, ridge: float) -> None:
+        """Give each network a head, then fit the read-out anew: see `fit_head`. Raises as `begin`, and RuntimeError."""
+        rows = class_rows_of({"train": train})
+        if not self.finished:
+            raise RuntimeError("fit_head: the classifier has not finished growing; call fit(train, dev) first")
+        if int(rows["train"].y.max()) + 1 != self.classes:
+            raise ValueError(f"fit_head: train must have all of {self.classes} classes, as the rows it was grown on")
+        for number, network in enumerate(self.networks):
+            fit_head(network, _targets(rows, self._class(number))["train"], ridge)
+        self._fit_read_out(rows["train"])
 
     def _class(self, network: int) -> int:
         return 1 if self.classes == 2 else network

@@ -19,7 +19,7 @@ __all__ = ["fit_head", "to_module"]
 def fit_head(net: Any, train: Any, ridge: float = 1e-3) -> None:
     """Let `net` predict by a weighted sum of all units of its last layer, fitted to `train` by least squares.
 
-    `ridge` times the rows is added to the diagonal, for standardised outputs. Prune afterwards: a pruned network has
+    In a GMDHClassifier every network gets such a head, and then the read-out of the classes is fitted anew. `ridge` times the rows is added to the diagonal, for standardised outputs. Prune afterwards: a pruned network has
     one unit left. Raises RuntimeError while a layer is open, TypeError or ValueError for rows that cannot be meant.
     """
     if getattr(net, "opened", None) is not None:
@@ -27,6 +27,9 @@ def fit_head(net: Any, train: Any, ridge: float = 1e-3) -> None:
     ridge = setting("fit_head: ridge", ridge)
     if not ridge:
         raise ValueError("fit_head: ridge must be above 0, for two equal units have no one solution; try 1e-9")
+    if hasattr(net, "networks"):
+        net.fit_heads(train, ridge)
+        return
     rows = rows_of("train", train, net.features or None)
     mean, deviation = net.target
     outputs, y = net.outputs(rows.x), (rows.y - mean) / deviation

@@ -66,10 +66,10 @@ def numbers(name: str, values: Any) -> np.ndarray:
     return found
 
 
-def require_column(name: str, values: np.ndarray, rows: int) -> None:
+def require_column(name: str, values: np.ndarray, count: int, of: str = "rows") -> None:
     """Raise ValueError unless there is one number a row."""
-    if values.shape != (rows,):
-        raise ValueError(f"{name} must have one number for each of {rows} rows, got shape {values.shape}")
+    if values.shape != (count,):
+        raise ValueError(f"{name} must have one number for each of {count} {of}, got shape {values.shape}")
 
 
 def weights_of(name: str, weights: Any, rows: int) -> np.ndarray | None:
@@ -102,6 +102,32 @@ def class_rows_of(given: dict[str, Any]) -> dict[str, Rows]:
         if missing:
             raise ValueError(f"{name} has no row of class {missing[0]}; split the rows class by class")
     return found
+
+
+def weighed(net: Any, given: dict[str, Any], class_weights: Any) -> dict[str, Rows]:
+    """The rows of each part for `net`, each row counting as its class does: by an array `(C,)`, or "balanced".
+
+    Balanced, every class counts as much as every other on train. Raises TypeError or ValueError, as `rows_of` too.
+    """
+    if class_weights is None:
+        features = rows_of("train", given["train"]).x.shape[1]
+        return {name: rows_of(name, data, features) for name, data in given.items()}
+    if not hasattr(net, "networks"):
+        raise TypeError(f"class_weights needs a GMDHClassifier, for a {type(net).__name__} knows no classes")
+    found = class_rows_of(given)
+    counts = np.bincount(found["train"].y.astype(np.int64))
+    is_balanced = isinstance(class_weights, str) and class_weights == "balanced"
+    weights = counts.sum() / (len(counts) * counts) if is_balanced else numbers("class_weights", class_weights)
+    require_column("class_weights", weights, len(counts), of="classes")
+    if not (weights > 0).all():
+        raise ValueError(f"class_weights must be above 0, got {weights.min():g}; leave out the rows of a class")
+    return {name: _counting(name, rows, weights[rows.y.astype(np.int64)]) for name, rows in found.items()}
+
+
+def _counting(name: str, rows: Rows, weights: np.ndarray) -> Rows:
+    """The rows with these weights, times their own."""
+    own = 1.0 if rows.weights is None else rows.weights
+    return rows._replace(weights=weights_of(name, weights * own, len(rows.y)))
 
 
 def _odd(y: np.ndarray) -> int:

@@ -236,7 +236,7 @@ def test_what_the_first_refuses_ends_the_others(tmp_path: Path) -> None:
     trainer, *data = build()
     trainer.fit(*data, epochs=1, run_dir=tmp_path, accumulation_steps=ACCUMULATION, quiet=True)
     done = ranks(2, "run", tmp_path, "--resume", seconds=20)
-    assert done.returncode != 0 and "ValueError: fit: run" in done.stderr and "ranks: 1 then, 2 now" in done.stderr
+    assert done.returncode != 0 and "ValueError: run" in done.stderr and "ranks: 1 then, 2 now" in done.stderr
 
 
 # A milestone
