@@ -887,7 +887,8 @@ ways = [
 # found as a formula. It costs a least squares fit for every pair, and needs rows to choose by beside those to fit.
 #
 # `fit_head` lets it read all units of the last layer. `GMDHClassifier` grows one network a class. `to_module` makes a
-# `Module` of a grown network, and after lessons 06 to 08 an optimizer can train all its coefficients together.
+# `Module` of a grown network, and after lessons 06 to 08 an optimizer can train all its coefficients together. Lesson 08
+# also opens `GrowthTrainer`: it grows in a run that can be stopped or killed and goes on to the same bits.
 #
 # Not built:
 # - units of three and more inputs, and other curves than polynomials, because pairs show the idea
