@@ -17,18 +17,26 @@ import pytest
 from tito import diagnosis, release
 from tito.course import Course, Lesson
 from tito.dev.demo import fill
+from tito.errors import UserError
 from tito.teach.assignments import course_folder, leaks, wheel
 from tito.teach.folder import Folder
 
 COURSE = Course.find()
+SITE = "https://example.org/our-class"
 LESSONS = [lesson.stem for lesson in COURSE.everything]
+
+
+def class_wheel(root: Path) -> Path:
+    """The wheel of a new course folder, whose settings name the class's site."""
+    folder = Folder(root)
+    course_folder.make(folder, COURSE, "course")
+    folder.settings.write_text(f'site = "{SITE}"\n' + folder.settings.read_text(encoding="utf-8"), encoding="utf-8")
+    return wheel.build(COURSE, folder)
 
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Folder(tmp_path_factory.mktemp("teach") / "course")
-    course_folder.make(folder, COURSE, "course")
-    return wheel.build(COURSE, folder)
+    return class_wheel(tmp_path_factory.mktemp("teach") / "course")
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +51,19 @@ def unpacked(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def students(unpacked: Path) -> Course:
     """The course as the wheel holds it."""
     return Course.load(unpacked / "tito" / "_course")
+
+
+def test_failures_link_to_the_site_of_the_class(students: Course) -> None:
+    assert students.site == SITE
+
+
+def test_a_site_that_is_no_address_is_refused(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    folder.settings.write_text('site = "our class"\n', encoding="utf-8")
+    with pytest.raises(UserError, match="'our class', no https"):
+        wheel.course_toml(COURSE, folder)
+    folder.settings.write_text("", encoding="utf-8")
+    assert wheel.course_toml(COURSE, folder) == (COURSE.root / "course.toml").read_text(encoding="utf-8")
 
 
 def secret_lines(lesson: Lesson) -> Iterator[str]:
@@ -102,8 +123,6 @@ def test_fingerprints_fit_the_checks_that_are_in_it(students: Course, stem: str)
 
 
 def test_a_wheel_with_an_answer_is_refused(built: Path, tmp_path: Path) -> None:
-    from tito.errors import UserError
-
     line = max(secret_lines(COURSE.lesson("01")), key=len)
     for name, content in {
         "tito/_course/modules/01_tensor/tensor.py": f"x = 1\n        {line}\n",
@@ -118,9 +137,7 @@ def test_a_wheel_with_an_answer_is_refused(built: Path, tmp_path: Path) -> None:
 
 
 def test_two_builds_are_the_same(built: Path, tmp_path: Path) -> None:
-    folder = Folder(tmp_path / "again")
-    course_folder.make(folder, COURSE, "again")
-    assert wheel.build(COURSE, folder).read_bytes() == built.read_bytes()
+    assert class_wheel(tmp_path / "again").read_bytes() == built.read_bytes()
 
 
 def test_leaks_are_found_in_a_notebook_whatever_its_layout(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ NO_EXCHANGE = '# c.Exchange.root = "/srv/nbgrader/exchange"  # a folder that all
 SETTINGS = """\
 # What this course changes; every line is optional. `tito teach release` reads it anew.
 
+# site = "https://example.org/our-class"  # of the class edition's pages: the class wheel prints links to them
 # timezone = "Europe/Berlin"  # late days end at the same time of day, also when clocks change
 
 # [assignment."03_layers"]

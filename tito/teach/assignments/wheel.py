@@ -6,6 +6,7 @@ It is built in a staging copy by hatchling, searched, and only then put in its p
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -16,8 +17,8 @@ from importlib import metadata
 from pathlib import Path
 
 import tito
-from tito import percent, release
-from tito.course import Course, Lesson
+from tito import links, percent, release
+from tito.course import Course, Lesson, _read_toml
 from tito.errors import UserError
 from tito.percent import Cell
 from tito.teach.assignments import leaks, variants
@@ -34,10 +35,12 @@ INSIDE = "tito/_course"
 def build(course: Course, folder: Folder) -> Path:
     """Build the wheel into out/. Raises UserError when anything secret is found in it; then there is no wheel."""
     graded = [variants.released(folder, lesson.stem).lesson(lesson) for lesson in course.everything]
+    settings = course_toml(course, folder)
     with tempfile.TemporaryDirectory(prefix="tito-wheel-") as place:
         staging = Path(place)
         _stage_tito(staging / "tito")
         _stage_course(course, graded, staging / INSIDE)
+        write_text(staging / INSIDE / "course.toml", settings)
         write_text(staging / "pyproject.toml", _pyproject())
         made = _hatchling(staging)
         refuse_leaks(made, course)
@@ -49,6 +52,17 @@ def class_text(lesson: Lesson) -> str:
     """The lesson's source with stubs for solutions, marks left in, so that it is released like the whole one."""
     text = lesson.source.read_text(encoding="utf-8")
     return percent.header(text) + percent.write(map(_class_cell, lesson.cells(), release.student_cells(lesson)))
+
+
+def course_toml(course: Course, folder: Folder) -> str:
+    """The course's own, with the site that the class's settings name. Raises UserError for what is no address."""
+    text = (course.root / "course.toml").read_text(encoding="utf-8")
+    told = _read_toml(folder.settings).get("site") if folder.settings.exists() else None
+    if told is None:
+        return text
+    if told and not links.WELL_FORMED.fullmatch(str(told)):
+        raise UserError(f"the site in {folder.settings} is {told!r}, no https://... address; for none leave it out")
+    return f"site = {json.dumps(told)}\n" + re.sub(r"(?m)^site = .*\n", "", text)
 
 
 def secrets_of(course: Course) -> frozenset[str]:
@@ -101,7 +115,6 @@ def _stage_tito(target: Path) -> None:
 
 def _stage_course(course: Course, lessons: list[Lesson], target: Path) -> None:
     target.mkdir(parents=True)
-    shutil.copyfile(course.root / "course.toml", target / "course.toml")
     shutil.copytree(course.root / "milestones", target / "milestones", ignore=shutil.ignore_patterns("__pycache__"))
     for lesson in lessons:
         place = target / "modules" / lesson.folder.name
