@@ -84,13 +84,13 @@ def weights_of(name: str, weights: Any, rows: int) -> np.ndarray | None:
 
 
 def class_rows_of(given: dict[str, Any]) -> dict[str, Rows]:
-    """The rows of each part that is not None; y are class numbers 0 to C - 1, and every part has rows of each class.
+    """The rows of each part, but of a val that is None; y are class numbers 0 to C - 1, and each part has all classes.
 
     Raises TypeError or ValueError that names the part and the class.
     """
     found: dict[str, Rows] = {}
     for name, data in given.items():
-        if data is not None:
+        if data is not None or name != "val":
             found[name] = rows_of(name, data, found["train"].x.shape[1] if found else None)
     most = int(found["train"].y.max())
     for name, rows in found.items():
@@ -117,11 +117,19 @@ def weighed(net: Any, given: dict[str, Any], class_weights: Any) -> dict[str, Ro
     found = class_rows_of(given)
     counts = np.bincount(found["train"].y.astype(np.int64))
     is_balanced = isinstance(class_weights, str) and class_weights == "balanced"
-    weights = counts.sum() / (len(counts) * counts) if is_balanced else numbers("class_weights", class_weights)
+    weights = counts.sum() / (len(counts) * counts) if is_balanced else _numbers_by_class(class_weights)
     require_column("class_weights", weights, len(counts), of="classes")
     if not (weights > 0).all():
         raise ValueError(f"class_weights must be above 0, got {weights.min():g}; leave out the rows of a class")
     return {name: _counting(name, rows, weights[rows.y.astype(np.int64)]) for name, rows in found.items()}
+
+
+def _numbers_by_class(class_weights: Any) -> np.ndarray:
+    try:
+        return numbers("class_weights", class_weights)
+    except (TypeError, ValueError) as error:
+        wanted = "'balanced' or a number above 0 for each class"
+        raise type(error)(f"class_weights must be {wanted}, got {class_weights!r:.80}") from error
 
 
 def _counting(name: str, rows: Rows, weights: np.ndarray) -> Rows:

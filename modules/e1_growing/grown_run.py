@@ -1,8 +1,9 @@
 """One growth as a run: family by family, each with a checkpoint. Supplied with lesson e1: trace it, don't write it.
 
-Begin at `grow`, then `Growth.all_layers`. Folders are those of runs.py, ranks those of parallel.py. A step is a family
-of a layer; its checkpoint is written when the layer is closed, where that was its last family, so whoever goes on from
-it does what the run would have done next. What `Run` calls a step is counted over all networks of a classifier.
+Begin at `grow`, then `begun` and `Growth.all_layers`. Folders are those of runs.py, ranks those of parallel.py. A step
+is a family of a layer; its checkpoint is written when the layer is closed, where that was its last family, so whoever
+goes on from it does what the run would have done next. What `Run` calls a step is counted over all networks of a
+classifier.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from os import PathLike
@@ -19,10 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from tinytorch.batches import evaluation_pass
 from tinytorch.checkpoint import CheckpointError, read_checkpoint, write_checkpoint
 from tinytorch.grown import Map
 from tinytorch.grown_formula import identifiers
-from tinytorch.grown_rows import Rows
+from tinytorch.grown_rows import Rows, weighed
 from tinytorch.grown_units import FAMILIES
 from tinytorch.grown_workers import communicator, one_thread, spread
 from tinytorch.interrupts import Interrupts
@@ -37,27 +39,52 @@ __all__: list[str] = []  # the package hands on none of this
 TRAINER = "GrowthTrainer"  # in config.json and in checkpoints
 
 
-def grow(trainer: Any, resume: bool | str | PathLike[str]) -> Run:
+def grow(trainer: Any, net: Any, given: dict[str, Any], resume: bool | str | PathLike[str]) -> Run:
     """See `GrowthTrainer.train`."""
     if trainer.config.run_dir is None and resume:
         raise ValueError("train: resume needs a run_dir in GrowthConfig, the folder that holds the runs")
-    net, ranks = trainer.net, ranks_of(communicator(trainer.workers))
+    ranks = ranks_of(communicator(trainer.workers))
     with ExitStack() as inside:
-        inside.enter_context(ranks.together())
+        inside.enter_context(ranks.together())  # before the rows are looked at: one rank's may be refused
         inside.enter_context(one_thread)
-        net.begin(**trainer.rows)
-        config = configuration(trainer)
-        require_same_rows(ranks, config)
-        run = opened(trainer.config.run_dir, resume, config) if ranks.rank == 0 else Run.unsaved(config)
-        trainer.run = inside.enter_context(run)
-        inside.enter_context(run.locked())
-        fit_map = inside.enter_context(spread(trainer.workers))
-        interrupts = inside.enter_context(Interrupts())
-        shown = inside.enter_context(progress(0, None, quiet=trainer.config.quiet or ranks.rank > 0))
-        Run.current = run if run.folder else Run.current
-        Growth(trainer, net, run, ranks, interrupts, fit_map, shown).train(bool(resume))
-    interrupts.raise_requested()  # out here, where it is no rank's failure
-    return run
+        before = [(changed, dict(vars(changed))) for changed in (net, trainer)]
+        try:
+            growth = begun(trainer, net, given, resume, ranks, inside)
+        except BaseException:
+            for changed, values in before:
+                vars(changed).update(values)  # what is refused changes nothing
+            raise
+        growth.all_layers()
+    growth.interrupts.raise_requested()  # out here, where it is no rank's failure
+    return growth.run
+
+
+def begun(trainer: Any, net: Any, given: dict[str, Any], resume: Any, ranks: Alone, inside: ExitStack) -> Growth:
+    """The growth of `net` on the rows that are given, in its run, from where that stands."""
+    trainer.net = net
+    trainer.rows = weighed(net, {n: rows_in(data) for n, data in given.items()}, trainer.config.class_weights)
+    net.begin(**trainer.rows)
+    config = configuration(trainer)
+    require_same_rows(ranks, config)
+    run = opened(trainer.config.run_dir, resume, config) if ranks.rank == 0 else Run.unsaved(config)
+    trainer.run = inside.enter_context(run)
+    inside.enter_context(run.locked())
+    fit_map = inside.enter_context(spread(trainer.workers))
+    interrupts = inside.enter_context(Interrupts())
+    shown = inside.enter_context(progress(0, None, quiet=trainer.config.quiet or ranks.rank > 0))
+    growth = Growth(trainer, net, run, ranks, interrupts, fit_map, shown)
+    growth.start(bool(resume))
+    Run.current = run if run.folder else Run.current
+    return growth
+
+
+def rows_in(data: Any) -> Any:
+    """The rows of a loader, in its order; anything else as it is."""
+    if isinstance(data, (tuple, list)) or hasattr(data, "shape") or not isinstance(data, Iterable):
+        return data
+    with evaluation_pass(data) as batches:
+        parts = [(inputs.data, targets.data) for inputs, targets in batches]
+    return tuple(np.concatenate(column) for column in zip(*parts))
 
 
 def configuration(trainer: Any) -> dict[str, Any]:
@@ -72,7 +99,7 @@ def configuration(trainer: Any) -> dict[str, Any]:
         "penalty": getattr(net, "penalty", None),
         **{name: described(trainer.rows[name]) if name in trainer.rows else None for name in ("train", "dev", "val")},
         "class_weights": listed(chosen.class_weights),
-        "seed": chosen.seed,
+        "seed": int(chosen.seed),
         "names": names,
         "versions": {"python": platform.python_version(), "numpy": np.__version__},
     }
@@ -104,15 +131,14 @@ class Growth:
     fit_map: Map
     shown: Progress
 
-    def train(self, resume: bool) -> None:
-        """Go on from the run's checkpoint where there is one, then family by family; a file holds the end."""
+    def start(self, resume: bool) -> None:
+        """Go on from the run's checkpoint where there is one."""
         self.step, self.asked_to_stop = 0, False
         if resume and self.ranks.rank == 0:
             self.go_on()
         self.step, state = self.ranks.from_first((self.step, self.net.state_dict() if self.step else None))
         if self.ranks.rank > 0 and state is not None:
             self.net.load_state_dict(state)
-        self.all_layers()
 
     def go_on(self) -> None:
         """Load the newest whole checkpoint of the run, where it has one."""
@@ -136,6 +162,8 @@ class Growth:
             self.net.load_state_dict(state)
         except ValueError as error:
             raise CheckpointError(f"{path.name}: {error}", "refused") from error
+        if not self.net.finished and not self.net.pending():
+            raise CheckpointError(f"{path.name} has a layer that is open and tried every family", "refused")
         self.step = step
 
     def all_layers(self) -> None:
@@ -145,13 +173,13 @@ class Growth:
                 self.one_family()
         except Exception as error:
             self.note(f"stopped at {self.net.where}: {error}")
-            if self.interrupts.requested is None:  # else workers heard the signal too, and ended before this process
-                raise
+            if self.interrupts.requested is None or self.ranks.size > 1:
+                raise  # else workers heard the signal too, and ended before this process
         if self.net.finished:
             features = ", ".join(self.trainer.active_names())
             self.note(f"run {self.run.name} has grown: the prediction depends on {features}")
         else:
-            self.note(f"run {self.run.name} stops before {self.net.where}, {self.net.pending()[0]}")
+            self.note(f"run {self.run.name} stops before {', '.join([self.net.where, *self.net.pending()[:1]])}")
         save(self.run, "model_last.ckpt", self.content())
 
     def wishes_to_stop(self) -> bool:
@@ -247,5 +275,5 @@ def save_last(trainer: Any, told: str) -> None:
         run.log(told)
         save(run, "model_last.ckpt", content_of(trainer.net, 0))
     Run.current = run if run.folder else Run.current
-    with progress(0, None, quiet=trainer.config.quiet) as shown:
+    with progress(0, None, quiet=trainer.config.quiet or ranks_of(communicator(trainer.workers)).rank > 0) as shown:
         shown.note(told)

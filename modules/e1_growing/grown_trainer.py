@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinytorch.grown_head import fit_head
-from tinytorch.grown_rows import Rows, weighed
+from tinytorch.grown_rows import Rows
 from tinytorch.settings import integer
 
 if TYPE_CHECKING:
@@ -45,8 +45,11 @@ class GrowthConfig:
     def __post_init__(self) -> None:
         integer("GrowthConfig: keep_last_n", self.keep_last_n, least=1)
         integer("GrowthConfig: seed", self.seed)
-        if isinstance(self.names, str) or not all(isinstance(name, str) for name in self.names or ()):
-            raise TypeError(f"GrowthConfig: names must be texts, one a feature, got {self.names!r:.80}")
+        given = self.names  # may be an array, which has no truth value
+        names = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else given
+        if names is not None and not (isinstance(names, tuple) and all(isinstance(name, str) for name in names)):
+            raise TypeError(f"GrowthConfig: names must be texts, one a feature, got {given!r:.80}")
+        object.__setattr__(self, "names", names)
 
 
 class GrowthTrainer:
@@ -95,12 +98,10 @@ class GrowthTrainer:
         """
         from tinytorch.grown_run import grow
 
-        if not hasattr(net, "fit_family"):
-            raise TypeError(f"train: needs a GMDHNetwork or a GMDHClassifier, got a {type(net).__name__}")
-        given = {name: data for name, data in (("train", train), ("dev", dev), ("val", val)) if data is not None}
-        self.rows = weighed(net, {name: _rows_in(data) for name, data in given.items()}, self.config.class_weights)
-        self.net = net
-        return grow(self, resume)
+        if isinstance(net, type) or not hasattr(net, "fit_family"):
+            raise TypeError(f"train: needs a GMDHNetwork() or a GMDHClassifier(), got {net!r:.80}")
+        given = {"train": train, "dev": dev} | ({} if val is None else {"val": val})
+        return grow(self, net, given, resume)
 
     def train_head(self, ridge: float = 1e-3) -> None:
         """Read the last layer by a weighted sum of all its units, or those of each class; see `fit_head`."""
@@ -120,6 +121,8 @@ class GrowthTrainer:
         `optimizer(parameters)` makes an optimizer, Adam at 0.01 unless told; a step takes `batch_size` rows, all of them
         for None. It ends after `epochs`, or `patience` of them without a lower error on dev. The run lies in the folder
         `finetune` of the growth's own and can be resumed like any. What the prediction does not depend on is pruned.
+        `batch_callback` is told of each batch, by a row with epoch, step and loss. Where no error is lower than the one
+        from before, the network stays as it was.
         """
         from tinytorch.grown_tuning import tune
 
@@ -134,7 +137,7 @@ class GrowthTrainer:
         """What the network says of each row, in the loader's order, float64.
 
         `(N,)` values of a GMDHNetwork; of a GMDHClassifier logits `(N,)` for two classes, log-probabilities `(N, C)` for
-        more. `loader` gives batches (x, ...), and keeps its place; an array `(N, D)` is one batch. The batches do not
+        more. `loader` gives batches (x, y), and keeps its place; an array `(N, D)` is one batch. The batches do not
         change a bit. Raises RuntimeError before anything is grown, TypeError or ValueError for rows that don't fit.
         """
         net = self._grown("predict")
@@ -171,12 +174,3 @@ class GrowthTrainer:
         save_last(self, told)
 
 
-def _rows_in(data: Any) -> Any:
-    """The rows of a loader, in its order; anything else as it is."""
-    if isinstance(data, (tuple, list)) or not isinstance(data, Iterable):
-        return data
-    from tinytorch.batches import evaluation_pass
-
-    with evaluation_pass(data) as batches:
-        parts = [(inputs.data, targets.data) for inputs, targets in batches]
-    return tuple(np.concatenate(column) for column in zip(*parts))

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain
-from multiprocessing import get_context, parent_process
+from multiprocessing import current_process, get_context, parent_process
 from typing import Any
 
 import numpy as np
@@ -48,12 +48,22 @@ def spread(workers: Any) -> Iterator[Map]:
         yield partial(_on_executor, workers, getattr(workers, "_max_workers", None) or os.cpu_count() or 1)
     else:
         with ProcessPoolExecutor(workers, get_context("spawn"), _begin) as pool:
-            yield partial(_on_executor, pool, workers)
+            try:
+                yield partial(_on_executor, pool, workers)
+            except BaseException:  # the pool waits for what is being fitted, and nobody else does
+                for process in list((pool._processes or {}).values()):
+                    process.kill()
+                raise
 
 
 def require_workers(workers: Any) -> None:
-    """Raise TypeError or ValueError for what cannot fit candidates."""
-    if workers is None or isinstance(workers, Executor) or _is_ranks(workers) or hasattr(workers, "scatter"):
+    """Raise TypeError or ValueError for what cannot fit candidates, RuntimeError in a worker that is still starting."""
+    if workers is None or _is_ranks(workers):
+        return
+    if getattr(current_process(), "_inheriting", False):  # as multiprocessing asks itself
+        wanted = "put its work under `if __name__ == '__main__':`"
+        raise RuntimeError(f"GrowthTrainer: a worker runs this script from its first line; {wanted}")
+    if isinstance(workers, Executor) or hasattr(workers, "scatter"):
         return
     if isinstance(workers, bool) or not isinstance(workers, (int, np.integer)):
         wanted = "a number of processes, an Executor, a Dask client or an MPI communicator"
