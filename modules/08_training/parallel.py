@@ -178,6 +178,7 @@ class Ranks(Alone):
             sys.stderr.flush()
             _wait_until_read(sys.stderr)
             self.comm.Abort(1)
+            raise  # Abort may come back before this rank is ended, and then nothing has come to a good end
 
 
 def _wait_until_read(stream: TextIO, seconds: float = 5.0) -> None:
