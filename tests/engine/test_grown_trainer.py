@@ -40,8 +40,9 @@ from tinytorch import (
 )
 from tinytorch.checkpoint import read_checkpoint, write_checkpoint
 
+from tito import package
 from tito.course import Course
-from tito.dev.export import needs_of
+from tito.dev.export import fold_input
 
 PROGRAM = Path(__file__).with_name("grown_of.py")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(tinytorch.__file__).parent.parent)}
@@ -50,13 +51,17 @@ KILLS = int(os.environ.get("TITO_KILL_POINTS", "20")) // 5
 STEPS = {"network": 6, "two": 6, "three": 18}  # families of all layers of all networks
 ALONE = """
 import json, sys
+import numpy as np
 import tinytorch
 loaded = [name for name in ("multiprocessing", "tinytorch.grown_workers", "tinytorch.grown_run") if name in sys.modules]
 try:
     said = repr(tinytorch.GrowthTrainer())
 except RuntimeError as error:
     said = str(error)
-print(json.dumps([loaded, said]))
+x = np.random.default_rng(0).normal(size=(80, 4))
+rows = x, x[:, 0] * x[:, 1]
+net = tinytorch.GMDHNetwork(tinytorch.GMDHConfig(max_layers=1)).fit(rows, rows)
+print(json.dumps([loaded, said, float(net.layer_errors[0])]))
 """
 
 
@@ -200,6 +205,14 @@ def test_the_named_run_and_the_newest(tmp_path: Path) -> None:
 
 def test_nothing_to_resume_starts_a_new_run_and_says_so(tmp_path: Path) -> None:
     assert "nothing to resume" in log(grow("two", tmp_path, resume=True).run)
+
+
+def test_a_newer_run_that_came_to_no_checkpoint_hides_none(tmp_path: Path, straight: dict[str, Any]) -> None:
+    run = grow("network", tmp_path, batch_callback=stop_after(2)).run
+    with Run.create(tmp_path, {"trainer": "GrowthTrainer"}) as newer:
+        newer.log("killed before its first family was fitted")
+    made = grow("network", tmp_path, resume=True)
+    assert made.run.name == run.name and digest(made.net) == digest(straight["network"].net)
 
 
 def test_growths_and_trainers_side_by_side_find_their_own(tmp_path: Path, straight: dict[str, Any]) -> None:
@@ -748,17 +761,29 @@ def test_fine_tuning_that_was_stopped_goes_on_to_the_same_bits(
 
 def test_fine_tuning_that_was_killed_goes_on_to_the_same_bits(tmp_path: Path, tuned: dict[str, str]) -> None:
     rng = np.random.default_rng(2)
-    for number in range(max(1, KILLS // 2)):
+    for number, case in zip(range(max(2, KILLS // 2)), itertools.cycle(["two", "three"])):
         run_dir = tmp_path / str(number)
         for _ in range(2):
-            process = start(run_dir, "--resume", "--case", "two", "--tune", "--slow", 0.003)
+            process = start(run_dir, "--resume", "--case", case, "--tune", "--slow", 0.003)
             with suppress(AssertionError):
                 wait_for(run_dir, "*/finetune/*/metrics.jsonl", 10)
             time.sleep(rng.uniform(0.0, 0.2))
             process.kill()
             process.communicate()
-        assert end_of(run_dir, "--case", "two", "--tune") == tuned["two"]
+        assert end_of(run_dir, "--case", case, "--tune") == tuned[case]
         assert not list(run_dir.rglob("*.tmp"))
+
+
+def test_a_signal_ends_fine_tuning_with_a_checkpoint(tmp_path: Path, tuned: dict[str, str]) -> None:
+    process = start(tmp_path, "--tune", "--slow", 0.02)
+    wait_for(tmp_path, "*/finetune/*/metrics.jsonl")
+    process.send_signal(signal.SIGTERM)
+    out, talk = process.communicate(timeout=20)
+    assert (process.returncode, out) == (143, ""), talk
+    [growth] = Run.all(tmp_path)
+    [run] = Run.all(growth.folder / "finetune")
+    assert run.step_files() and "fine-tuned" not in log(growth)
+    assert end_of(tmp_path, "--tune") == tuned["network"]
 
 
 @pytest.mark.parametrize(
@@ -831,19 +856,21 @@ def test_a_refused_training_leaves_the_one_before(straight: dict[str, Any]) -> N
     assert len(made.predict(dev[0])) == len(dev[0])
 
 
-def test_without_lesson_08_it_says_what_is_missing() -> None:
-    """The package of the lessons that e1 builds on; and importing it loads none of what a growth's run needs."""
+def test_without_lesson_08_it_says_what_is_missing(tmp_path: Path) -> None:
+    """Such a package grows by `fit`; and importing a package loads none of what a growth's run needs."""
     course = Course.find()
-    package = needs_of(course, course.lesson("e1"))
-    whole = Path(tinytorch.__file__).parent.parent
+    lesson = course.lesson("e1")
+    package.build(tmp_path, [fold_input(each) for each in (*course.needs_of(lesson), lesson)])
+    assert not (tmp_path / "tinytorch" / "training.py").exists()
     told = []
-    for folder in (package, whole):
-        command, environment = [sys.executable, "-c", ALONE], {**os.environ, "PYTHONPATH": str(folder)}
+    for folder in (tmp_path, Path(tinytorch.__file__).parent.parent):
+        command, environment = [sys.executable, "-W", "error", "-c", ALONE], {**os.environ, "PYTHONPATH": str(folder)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         told.append(json.loads(done.stdout))
     said = "needs lessons 01 to 08 in the package, whose runs it keeps; without them call net.fit(train, dev)"
-    assert told[0] == [[], f"GrowthTrainer: {said}"]
+    assert told[0][:2] == [[], f"GrowthTrainer: {said}"]
     assert told[1][0] == [] and "GrowthTrainer object" in told[1][1]
+    assert told[0][2] == told[1][2] < 1e-6
 
 
 # The screen
