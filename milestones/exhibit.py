@@ -1,4 +1,4 @@
-"""What the three milestones share: their options, their table, the look of their pictures. Nothing here learns."""
+"""What the milestones share: their options, their table, the look of their pictures. Nothing here learns."""
 
 from __future__ import annotations
 
@@ -34,15 +34,32 @@ def judge(name: str, measured: float, line: str, passed: bool, text: str = "") -
     return Row(name, float(measured), text or percent(measured), line, bool(passed))
 
 
+def at_least(name: str, measured: float, least: float) -> Row:
+    """A row that demands a share of the spread."""
+    return judge(name, measured, f"at least {least:.2f}", measured >= least, f"{measured:.3f}")
+
+
+def below(name: str, measured: float, grown: float) -> Row:
+    """A row that demands less than the grown network has."""
+    return judge(name, measured, "below the network", measured < grown, f"{measured:.3f}")
+
+
+def waits(name: str) -> Row:
+    """A row that lessons open which are not in the package."""
+    return Row(name, float("nan"), "not run", "opens with lesson 08")
+
+
 def percent(fraction: float) -> str:
     """`0.9811 -> 98.1 %`"""
     return f"{100 * fraction:.1f} %"
 
 
-def options(text: str) -> argparse.Namespace:
-    """Read --seed and --json; `text` is the script's docstring."""
+def options(text: str, quick: str = "") -> argparse.Namespace:
+    """Read --seed and --json, and --quick where it is told what that leaves out; `text` is the script's docstring."""
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=_seed, default=0, help="the first seed (0)")
+    if quick:
+        parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of the table")
     return parser.parse_args()
 
@@ -107,10 +124,16 @@ def canvas(columns: int, caption: str, **sizes: Any) -> tuple[Any, Any]:
     return figure, axes
 
 
-def save(figure: Any, name: str) -> str:
-    """Write plots/NAME.png, of several processes the first, and return its path."""
+def place(name: str) -> Path:
+    """plots/NAME.png, in a folder that is there."""
     path = Path("plots") / f"{name}.png"
     path.parent.mkdir(exist_ok=True)
+    return path
+
+
+def save(figure: Any, name: str) -> str:
+    """Write plots/NAME.png, of several processes the first, and return its path."""
+    path = place(name)
     if rank() == 0:
         figure.savefig(path, dpi=110)
     return path.as_posix()

@@ -23,13 +23,22 @@ from tito.dev.export import fold_input
 COURSE = Course.find()
 SCRIPTS = COURSE.root / "milestones"
 FILES = {milestone.id: milestone.file for milestone in COURSE.every_milestone}
-SECONDS = {"m1": 15, "m2": 10, "m3": 60}
+SECONDS = {"m1": 15, "m2": 10, "m3": 60, "m2b": 60}
 LINES = {
     "m1": ["at least 9 of 10", "at least 90 %", "at least 97 %"],
     "m2": ["4 of 4", "4 of 4", "exactly 75 %", "4 of 4"],
     "m3": ["at least 9 of 10", "at least 97 %", "at least 96 %", "as set and counted", "within 1 %", "within 1 %"],
+    "m2b": [
+        *("4 of 4", "-2", "at least 0.95", "at least 0.89", "below the network", "at least 0.81", "below the network"),
+        *("at least 0.60", "at least 94.0 %", "at least 96.0 %", "at least 94.0 %", "at least 90.0 %"),
+    ],
 }
-PICTURES = {"m1": ["cards", "digits"], "m2": ["search", "regions"], "m3": ["xor", "curves", "mistakes"]}
+PICTURES = {
+    "m1": ["cards", "digits"],
+    "m2": ["search", "regions"],
+    "m3": ["xor", "curves", "mistakes"],
+    "m2b": ["network", "layers", "beside"],
+}
 
 
 class Broken(NamedTuple):
@@ -96,7 +105,33 @@ BROKEN = {
     "a schedule that stays at its start": Broken(
         "m3", "training.py", "CosineSchedule.get_lr = lambda self, epoch: self.max_lr", {"the Trainer's history"}
     ),
+    "a growth whose training rows choose": Broken(
+        "m2b",
+        "growing.py",
+        "true = GMDHNetwork.begin\n"
+        "GMDHNetwork.begin = lambda self, train, dev, val=None: true(self, train, train, val)",
+        {"Auto MPG: R2, mean", "Auto MPG: a weighted sum", "Auto MPG: R2, lowest run"},
+    ),
+    "a growth without limits": Broken(
+        "m2b",
+        "grown_units.py",
+        "Units.limited = lambda self, outputs, margin: self",
+        {"Auto MPG: R2, mean", "Auto MPG: a weighted sum", "Auto MPG: R2, lowest run"},
+    ),
+    "polynomials without their product": Broken(
+        "m2b",
+        "growing.py",
+        "true = expand\n\n\ndef expand(u, v, kind):\n    return true(u, v, kind) * (np.arange(TERMS[kind]) != 3)",
+        {"XOR, one unit: rows right", "XOR: coefficient of the product", "cubic: R2, mean"},
+    ),
+    "the worst candidates are kept": Broken(
+        "m2b",
+        "growing.py",
+        "def select(errors, keep):\n    return np.argsort(-errors, kind='stable')[:keep]",
+        {"cubic: R2, mean", "Friedman: R2, mean", "Auto MPG: R2, mean", "iris: right, mean"},
+    ),
 }
+QUICK = {"m2b"}  # milestones that leave out their long part when they are asked to
 
 
 class Run(NamedTuple):
@@ -150,6 +185,16 @@ def test_passes_on_the_solved_lessons(milestone: str, tmp_path: Path) -> None:
         assert_shows_something(tmp_path / picture)
 
 
+def test_the_network_of_1971_is_fine_tuned_where_lesson_08_is_there(tmp_path: Path) -> None:
+    everything = package.cached(COURSE.root / "build" / "cache", [fold_input(one) for one in COURSE.everything])
+    alone = run("m2b", solved("m2b"), tmp_path / "alone", "--json", "--quick").told["figures"]
+    later = run("m2b", everything, tmp_path / "later", "--json")
+    assert later.code == 0, later.err
+    opened = {row["name"] for row in later.told["figures"]} - {row["name"] for row in alone if row["text"] != "not run"}
+    assert opened == {"Friedman: fine-tuned, mean", "digits: right, mean", "digits: the network of 1986, mean"}
+    assert all(row["passed"] for row in later.told["figures"] if row["name"] in opened)
+
+
 def assert_shows_something(path: Path) -> None:
     """A PNG file of some size, neither white nor of a few flat colours only."""
     from matplotlib.image import imread
@@ -164,7 +209,8 @@ def assert_shows_something(path: Path) -> None:
 @pytest.mark.parametrize("name", BROKEN)
 def test_fails_on_a_broken_package(name: str, tmp_path: Path) -> None:
     fault = BROKEN[name]
-    done = run(fault.milestone, broken_copy(tmp_path, fault), tmp_path, "--json")
+    quick = ["--quick"] if fault.milestone in QUICK else []
+    done = run(fault.milestone, broken_copy(tmp_path, fault), tmp_path, "--json", *quick)
     assert done.code == 1 and "Traceback" not in done.err, done.err
     assert fault.misses <= {figure["name"] for figure in done.told["figures"] if figure["passed"] is False}
     assert done.told["passed"] is False

@@ -277,13 +277,13 @@ def test_on_own_an_early_mistake_costs_later_marks_and_on_reference_it_does_not(
         assert poor.status == "graded" and poor.earned < right.earned / 2
 
 
-@pytest.mark.parametrize("id", ["m1", "m2", *(["m3"] if LONG else [])])
+@pytest.mark.parametrize("id", ["m1", "m2", "m2b", *(["m3"] if LONG else [])])
 def test_milestones_run_on_the_students_own_package(id: str) -> None:
     milestone = COURSE.milestone(id)
     files = {f"{need.stem}.ipynb": notebook(need, solutions(need)) for need in COURSE.needs_of(milestone)}
     with Worker(bundle.make(COURSE, milestone), b"", LEVEL, mode="own", slot=SLOT) as worker:
         right = worker.grade(Work("ada", id, files, "own"))
-        assert right.earned == right.points == 2, right
+        assert right.earned == right.points >= 2, right
         first = COURSE.needs_of(milestone)[0]
         stub = worker.grade(Work("ada", id, {**files, f"{first.stem}.ipynb": notebook(first, {})}, "own"))
         assert stub.earned == 0

@@ -44,6 +44,25 @@ QUESTIONS: dict[str, tuple[tuple[str, str], ...]] = {
             "Two affine maps in a row are one affine map, $W_2(W_1x + b_1) + b_2$, so that it is a single unit again.",
         ),
     ),
+    "m2b": (
+        (
+            "**Three sets.** Which rows fit a unit's coefficients, which choose the unit, and which tell how good the "
+            "network is? What goes wrong if the last two are the same rows?",
+            "Train fits, dev chooses, test tells. The best of a thousand candidates on dev is best partly by luck, so "
+            "its error on dev is too low; the milestone's picture shows it for Auto MPG.",
+        ),
+        (
+            "**Limits.** Without its limits the network explains Friedman's function as well as before, and on the "
+            "cars its mean falls below zero. What happened, and to how many rows?",
+            "A row outside of the training range goes through squares of squares and leaves every scale. One such row "
+            "in a hundred is enough, since R2 adds up squared errors.",
+        ),
+        (
+            "**Parity.** Why does no layer find the parity of three bits, though a product of three factors would do?",
+            "Any two of the bits say nothing about it, so no candidate of the first layer has an error below that of "
+            "the mean, and there is nothing to build the second layer on.",
+        ),
+    ),
     "m3": (
         (
             "**Two figures.** The score on held-out digits is higher than the one on writers that were left "

@@ -101,7 +101,7 @@ def make_milestone(course: Course, key: str) -> Bundle:
     milestone = course.milestone(key)
     checks = tuple(milestone_grading.checks(milestone.id))
     needs = tuple(map(_released, course.needs_of(milestone)))
-    return Bundle(milestone.id, checks, needs, {}, programs=milestone_grading.programs(course, milestone.file))
+    return Bundle(milestone.id, checks, needs, {}, programs=milestone_grading.programs(course))
 
 
 def _made_for(lesson: Lesson, exercise: str) -> str:
