@@ -7,6 +7,7 @@ grows and a Trainer keep their runs side by side in one folder.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -39,11 +40,21 @@ def opened(run_dir: Any, resume: bool | str | PathLike[str], config: dict[str, A
 def _found(run_dir: Path, resume: bool | str | PathLike[str], kind: Any) -> Run | None:
     if isinstance(resume, bool):
         mine = (run for run in reversed(Run.all(run_dir)) if run.config.get("trainer") == kind)
-        return next((run for run in mine if run.step_files()), None)
+        return next((run for run in mine if _has_checkpoint(run)), None)
     if not (run_dir / resume / "config.json").is_file():
         known = ", ".join(run.name for run in Run.all(run_dir)) or "none"
         raise FileNotFoundError(f"there is no run {resume} in {run_dir}, only {known}; name one, or resume=True")
     return Run.open(run_dir / resume)
+
+
+def _has_checkpoint(run: Run) -> bool:
+    """Whether there is something to go on from; else what a killed writer left half there is removed."""
+    if run.step_files():
+        return True
+    if run.folder is not None and any(run.folder.glob("*.tmp")):
+        with suppress(RuntimeError), run.locked():  # locked: it is just beginning, and that is its writer's
+            run.clean()
+    return False
 
 
 def load_newest(run: Run, load: Callable[[Path], object]) -> tuple[Path, list[str]]:

@@ -431,7 +431,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_bits(tmp_path: Path, straigh
             process.communicate()
         assert end_of(run_dir, "--case", "three") == digest(straight["three"].net)
         run = Run.all(run_dir)[-1]
-        assert not list(run.folder.glob("*.tmp"))
+        assert not list(run_dir.rglob("*.ckpt.*.tmp"))
         assert without_seconds(run) == without_seconds(straight["three"].run)
 
 
@@ -447,13 +447,12 @@ def test_killed_while_a_file_is_written(tmp_path: Path, straight: dict[str, Any]
         return
     assert process.returncode == -signal.SIGKILL
     [run] = Run.all(tmp_path)
-    half = list(run.folder.glob("*.tmp"))
+    half, saved = list(run.folder.glob("*.tmp")), bool(run.step_files())
     assert half or (call == "fsync" and number % 2 == 0)  # then it is the folder's
     made = grow("network", tmp_path, resume=True)
     assert digest(made.net) == digest(straight["network"].net)
     assert without_seconds(made.run) == without_seconds(straight["network"].run)
-    if made.run.name == run.name:
-        assert not list(run.folder.glob("*.tmp"))
+    assert not list(tmp_path.rglob("*.tmp")) and (made.run.name == run.name) == saved
 
 
 def test_a_run_that_grows_is_locked_for_others(tmp_path: Path, straight: dict[str, Any]) -> None:
@@ -707,6 +706,13 @@ def test_fine_tuning_lowers_the_error_on_dev(straight: dict[str, Any], case: str
     assert len(losses) == 40 or len(losses) - 1 - losses.index(min(losses)) == 5  # patience ended it
 
 
+def test_patience_ends_fine_tuning(straight: dict[str, Any]) -> None:
+    made, (x, _) = grow("three", None), rows("three")[2]
+    run = made.train_finetune(lambda params: SGD(params, lr=0.0), epochs=30, patience=4)
+    assert len([row for row in run.rows if row["kind"] == "epoch"]) == 5  # the first is the best, then four
+    assert made.predict(x).tobytes() == straight["three"].predict(x).tobytes()
+
+
 def test_the_error_of_fine_tuning_is_weighed_by_class() -> None:
     x, y = rows("three")[1]
     found = {}
@@ -771,7 +777,7 @@ def test_fine_tuning_that_was_killed_goes_on_to_the_same_bits(tmp_path: Path, tu
             process.kill()
             process.communicate()
         assert end_of(run_dir, "--case", case, "--tune") == tuned[case]
-        assert not list(run_dir.rglob("*.tmp"))
+        assert not list(run_dir.rglob("*.ckpt.*.tmp"))
 
 
 def test_a_signal_ends_fine_tuning_with_a_checkpoint(tmp_path: Path, tuned: dict[str, str]) -> None:
