@@ -77,6 +77,13 @@ def tune(made: Any, resume: bool = False, **settings: Any) -> Any:
     return made.train_finetune(**{"epochs": EPOCHS, "patience": EPOCHS, "batch_size": 64, "resume": resume, **settings})
 
 
+def blas_threads(part: Any) -> int:
+    """How many there are where a part is fitted."""
+    from threadpoolctl import threadpool_info
+
+    return max(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+
+
 def die_at(call: str, number: int) -> None:
     """Let the system kill this process at the so many-th call."""
     real, calls = getattr(os, call), iter(range(1, 10**9))

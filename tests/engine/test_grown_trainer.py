@@ -367,9 +367,10 @@ def test_a_checkpoint_of_a_trainer_in_the_folder_is_refused(tmp_path: Path, stra
 
 
 def start(run_dir: Path, *words: Any) -> subprocess.Popen[str]:
+    """The program, in a process group of its own."""
     command = [sys.executable, "-W", "error", PROGRAM, run_dir, *map(str, words)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    process = subprocess.Popen(command, env=ENVIRONMENT, **pipes)
+    process = subprocess.Popen(command, env=ENVIRONMENT, start_new_session=True, **pipes)
     assert process.stdout is not None and process.stdout.readline() == "ready\n"
     return process
 
@@ -395,9 +396,10 @@ def test_a_signal_ends_the_run_after_the_family_with_a_checkpoint(
 ) -> None:
     process = start(tmp_path, "--case", "three", "--slow", 0.03, *workers)
     wait_for(tmp_path, "*/step_2.ckpt")
-    process.send_signal(number)
+    os.killpg(process.pid, number)  # as a terminal does, and a batch system
     out, talk = process.communicate(timeout=20)
     assert (process.returncode, out) == (code, ""), talk
+    assert "SpawnProcess" not in talk and talk.count("Traceback") == (number == signal.SIGINT)
     [run] = Run.all(tmp_path)
     step = run.step_files()[-1][0]
     assert 2 <= step < STEPS["three"] and run.model_last.exists() and step == max(row["step"] for row in run.rows)
