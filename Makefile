@@ -1,5 +1,6 @@
 # Each target sets up its own environment first: make, python3 and a package index are all it needs.
 PYTHON ?= python3
+PYTHON312 ?= python3.12
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements/lock.txt
 
@@ -20,7 +21,7 @@ MADE ?= 20
 PACKAGES := bubblewrap chromium chromium-driver postgresql
 DEBIAN = { $(SUDO) apt-get update -qq && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $(PACKAGES); }
 
-.PHONY: demo test guard oracle teach-test site site-test serve test-all bench lock clean
+.PHONY: demo test guard oracle teach-test site site-test serve test-all bench bench-growing lock clean
 
 demo: .venv/student
 	$(BIN)/tito dev demo build/demo
@@ -74,6 +75,15 @@ test-all: .venv/developer
 bench: .venv/bench
 	$(BIN)/tito dev export
 	$(BIN)/python benchmarks/run.py --out benchmarks/results.json
+
+# An environment apart, for TorchSONN wants a Python from 3.12 on: make bench-growing PYTHON312=python3.13
+bench-growing: .venv/student
+	@$(PYTHON312) -c 'import sys; sys.exit(sys.version_info < (3, 12))' || \
+		{ echo "TorchSONN needs Python 3.12 or newer; name one: make bench-growing PYTHON312=python3.13"; exit 1; }
+	test -d build/torchsonn || $(PYTHON312) -m venv build/torchsonn
+	build/torchsonn/bin/pip install --quiet --requirement requirements/torchsonn.txt
+	$(BIN)/tito dev export
+	$(BIN)/python benchmarks/growing.py build/torchsonn/bin/python
 
 # One environment, which grows by what a target needs: student, then developer, then oracle; bench beside them.
 .venv/student: pyproject.toml requirements/lock.txt

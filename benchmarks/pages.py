@@ -267,6 +267,24 @@ def growth_machine() -> str:
     )
 
 
+def growing() -> str:
+    """The network of 1971 beside TorchSONN."""
+    body = []
+    for row in of("growing")["sets"]:
+        r2 = [f"{row['r2'][side]:.3f}" for side in ("ours", "theirs")]
+        seconds = [f"{row['seconds']['ours']:.3f}", f"{row['seconds']['theirs']:.1f}"]
+        body.append([f"{row['set']}, {row['family']}", *r2, *seconds, f"{row['least_ratio']:.0f}"])
+    return rows(["set and family", "R2", "TorchSONN", "seconds", "TorchSONN", "times faster, at least"], body)
+
+
+def growing_machine() -> str:
+    found = of("growing")
+    versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
+    splits = len(found["sets"][0]["runs"])
+    where = f"Measured on {found['date']}, {found['cores']} cores, one thread a side, {versions}"
+    return fill(f"{where}; {splits} splits of the rows.", WIDTH)
+
+
 def figure() -> str:
     return f"![{steps_title()}](../../benchmarks/plots/steps.svg)"
 
@@ -279,7 +297,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "one-thread": lambda: steps("1", "cpu"),
     "two-threads": lambda: steps("2", "wall"),
     **{each.__name__: each for each in (epoch, chains, networks, memory, loader, commands, scaling, predicted)},
-    **{each.__name__: each for each in (counted, calls, reached, missed)},
+    **{each.__name__: each for each in (counted, calls, reached, missed, growing)},
+    "growing-machine": growing_machine,
     "growth": growth_machine,
     **{name: lambda name=name: grown(name) for name in GROWN},
 }

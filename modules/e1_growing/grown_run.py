@@ -180,7 +180,16 @@ class Growth:
             self.note(f"run {self.run.name} has grown: the prediction depends on {features}")
         else:
             self.note(f"run {self.run.name} stops before {', '.join([self.net.where, *self.net.pending()[:1]])}")
-        save(self.run, "model_last.ckpt", self.content())
+        self.trainer.step = self.step
+        if self.last_saved() != self.step:
+            save(self.run, "model_last.ckpt", self.content())
+
+    def last_saved(self) -> int:
+        """The step of model_last.ckpt: where all is grown it may hold what came after, a head or a fine-tuned network."""
+        try:
+            return int(read_checkpoint(self.run.model_last).get("step", -1)) if self.run.folder else -1
+        except (FileNotFoundError, CheckpointError):
+            return -1
 
     def wishes_to_stop(self) -> bool:
         """Whether this process would stop here."""
@@ -273,7 +282,7 @@ def save_last(trainer: Any, told: str) -> None:
     """Tell what was done to the grown network, save it as it is now, and let `load_model` find it."""
     with trainer.run as run, run.locked():
         run.log(told)
-        save(run, "model_last.ckpt", content_of(trainer.net, 0))
+        save(run, "model_last.ckpt", content_of(trainer.net, trainer.step))
     Run.current = run if run.folder else Run.current
     with progress(0, None, quiet=trainer.config.quiet or ranks_of(communicator(trainer.workers)).rank > 0) as shown:
         shown.note(told)

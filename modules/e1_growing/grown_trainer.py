@@ -83,6 +83,7 @@ class GrowthTrainer:
         self.net: Any = None
         self.run: Run | None = None
         self.rows: dict[str, Rows] = {}
+        self.step = 0
 
     def train(self, net: Any, train: Any, dev: Any, resume: bool | str | PathLike[str] = False, val: Any = None) -> Run:
         """Grow `net` on rows (x, y) or (x, y, weights), or those of a loader; return the run.
@@ -172,5 +173,3 @@ class GrowthTrainer:
         from tinytorch.grown_run import save_last
 
         save_last(self, told)
-
-

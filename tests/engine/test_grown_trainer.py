@@ -677,6 +677,18 @@ def test_a_head_reads_all_units_and_is_saved(tmp_path: Path, straight: dict[str,
     assert "pruned; the prediction depends on feature a" in log(made.run)
 
 
+def test_going_on_with_what_has_grown_keeps_the_model_that_came_after(tmp_path: Path) -> None:
+    made = grow("network", tmp_path)
+    made.train_head()
+    saved = made.run.model_last.read_bytes()
+    again = grow("network", tmp_path, resume=True)
+    assert again.run.folder == made.run.folder and again.net.head is None
+    assert made.run.model_last.read_bytes() == saved
+    made.run.model_last.unlink()
+    grow("network", tmp_path, resume=True)
+    assert made.run.model_last.exists()
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_pruning_changes_no_bit(tmp_path: Path, case: str) -> None:
     made, (x, _) = grow(case, tmp_path), rows(case, seed=1)[0]
