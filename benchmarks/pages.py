@@ -274,7 +274,7 @@ def growing() -> str:
         r2 = [f"{row['r2'][side]:.3f}" for side in ("ours", "theirs")]
         seconds = [f"{row['seconds']['ours']:.3f}", f"{row['seconds']['theirs']:.1f}"]
         body.append([f"{row['set']}, {row['family']}", *r2, *seconds, f"{row['least_ratio']:.0f}"])
-    return rows(["set and family", "R2", "TorchSONN", "seconds", "TorchSONN", "times faster, at least"], body)
+    return rows(["set and family", "explained", "TorchSONN", "seconds", "TorchSONN", "times faster, at least"], body)
 
 
 def growing_machine() -> str:
@@ -282,7 +282,8 @@ def growing_machine() -> str:
     versions = ", ".join(f"{name} {version}" for name, version in found["versions"].items())
     splits = len(found["sets"][0]["runs"])
     where = f"Measured on {found['date']}, {found['cores']} cores, one thread a side, {versions}"
-    return fill(f"{where}; {splits} splits of the rows.", WIDTH)
+    settings = ", ".join(f"{name} {value}" for name, value in found["settings"].items())
+    return fill(f"{where}; {splits} splits of the rows; {settings}.", WIDTH)
 
 
 def figure() -> str:

@@ -96,3 +96,14 @@ def test_kept_results_name_no_host_and_no_path() -> None:
     text = RESULTS.read_text(encoding="utf-8")
     assert str(ROOT) not in text and "/home" not in text and "/usr" not in text
     assert not platform.node() or f'"{platform.node()}"' not in text
+
+
+def test_the_growing_network_is_as_good_as_torchsonn_and_faster() -> None:
+    """In the kept run of make bench-growing: R2 within 0.01 of theirs or better, each fit at least 50 times faster."""
+    found = json.loads((BENCHMARKS / "growing.json").read_text(encoding="utf-8"))
+    assert found["versions"]["torchsonn"] == "0.1.7" and len(found["sets"]) == 4
+    for row in found["sets"]:
+        for side in ("ours", "theirs"):
+            assert row["r2"][side] == pytest.approx(sum(run[side]["r2"] for run in row["runs"]) / len(row["runs"]))
+        assert row["r2"]["ours"] >= row["r2"]["theirs"] - 0.01
+        assert min(run["theirs"]["seconds"] / run["ours"]["seconds"] for run in row["runs"]) >= 50
