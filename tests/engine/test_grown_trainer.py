@@ -940,7 +940,8 @@ def test_any_screen_will_do(stream: str) -> None:
     else:
         shell = ["sh", "-c", f'exec "$@" {stream if stream != "closed" else ""}', "sh", *command]
         done = subprocess.run(shell, env=environment, stdout=subprocess.PIPE, text=True, timeout=30)
-    assert (done.returncode, done.stdout) == (0, "end\n")
+    codes = {0, 120} if stream == "2>/dev/full" else {0}  # 120: Python could not empty what it kept for stderr
+    assert done.returncode in codes and done.stdout == "end\n"
 
 
 def test_the_config_takes_what_gmdh_takes() -> None:
