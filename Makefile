@@ -1,6 +1,7 @@
 # Each target sets up its own environment first: make, python3 and a package index are all it needs.
 PYTHON ?= python3
-PYTHON312 ?= python3.12
+PYTHON312 ?= $(shell for python in python3.14 python3.13 python3.12 $$HOME/.pyenv/versions/3.1[2-4].*/bin/python python3.12; do \
+	$$python -c '' 2> /dev/null && break; done; echo $$python)
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint requirements/lock.txt
 
@@ -80,7 +81,7 @@ bench: .venv/bench
 bench-growing: .venv/student
 	@$(PYTHON312) -c 'import sys; sys.exit(sys.version_info < (3, 12))' || \
 		{ echo "TorchSONN needs Python 3.12 or newer; name one: make bench-growing PYTHON312=python3.13"; exit 1; }
-	test -d build/torchsonn || $(PYTHON312) -m venv build/torchsonn
+	test -x build/torchsonn/bin/pip || $(PYTHON312) -m venv build/torchsonn
 	build/torchsonn/bin/pip install --quiet --requirement requirements/torchsonn.txt
 	$(BIN)/tito dev export
 	$(BIN)/python benchmarks/growing.py build/torchsonn/bin/python
