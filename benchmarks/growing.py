@@ -4,7 +4,8 @@
 
 TorchSONN (github.com/kvoyager/torchsonn) grows the same kind of network, and fits its candidates by gradient descent;
 here a unit is a least squares fit. Both have one thread and rows that are standardised, both are timed without imports
-and start, fit by fit in turn. `python benchmarks/growing.py PYTHON` takes the interpreter that has TorchSONN.
+and start, fit by fit in turn, after a fit that is not counted. Two ways to set its optimizer: as its own quickstart
+does, and the fastest found that loses nothing. `python benchmarks/growing.py PYTHON` takes the Python that has it.
 """
 
 from __future__ import annotations
@@ -39,6 +40,11 @@ TASKS: list[tuple[str, Any, str]] = [
     ("Friedman", friedman, "linear_cov"),
     ("Auto MPG", load_table("auto_mpg"), "linear_cov"),
 ]
+WAYS = {  # to fit TorchSONN's candidates
+    "theirs": {"steps": 500, "lr": 0.1, "precompute_features": False},
+    "hasty": {"steps": 40, "lr": 1.0, "precompute_features": True},
+}
+SIDES = ("ours", *WAYS)
 NEARER, FASTER = 0.01, 50  # what is asked for: R2 less by this at most, and so many times faster
 
 Ask = Callable[[dict[str, Any]], dict[str, Any]]
@@ -74,29 +80,30 @@ def other(python: str, folder: Path) -> Iterator[Ask]:
 
 
 def compared(table: Any, kind: str, seed: int, ask: Ask, folder: Path) -> dict[str, Any]:
-    """R2 and seconds of both on one split."""
+    """R2, seconds and layers of all on one split."""
     rng = Generator(seed)
     rows = standardised(split_table(table(rng) if callable(table) else table, rng))
-    file = folder / "rows.npz"
+    file, (x, y) = folder / "rows.npz", rows[2]
     parts = zip(("train", "dev", "test"), rows, strict=True)
     np.savez(file, **{f"{part}_{name}": array for part, both in parts for name, array in zip("xy", both, strict=True)})
-    theirs = ask({"rows": str(file), "kind": kind, "seed": seed, **SHARED})
+    asked = {"rows": str(file), "kind": kind, "seed": seed, **SHARED}
+    answers = {name: ask({**asked, **way}) for name, way in WAYS.items()}
     began = time.perf_counter()
     net = GMDHNetwork(GMDHConfig(kinds=(kind,), min_delta=0.0, **SHARED)).fit(rows[0], rows[1])
     seconds = time.perf_counter() - began
-    x, y = rows[2]
+    answers["ours"] = {"said": net.predict(x), "seconds": seconds, "layers": len(net.layers)}
     return {
-        "ours": {"r2": explained(net.predict(x), y), "seconds": seconds, "layers": len(net.layers)},
-        "theirs": {"r2": explained(np.array(theirs["said"]), y), **{key: theirs[key] for key in ("seconds", "layers")}},
+        side: {"r2": explained(np.array(told.pop("said")), y), **told}
+        for side, told in ((side, answers[side]) for side in SIDES)
     }
 
 
 def summed_up(name: str, kind: str, runs: list[dict[str, Any]]) -> dict[str, Any]:
-    """Means of R2, medians of seconds, and the smallest ratio of these."""
-    r2 = {side: float(np.mean([run[side]["r2"] for run in runs])) for side in ("ours", "theirs")}
-    seconds = {side: float(np.median([run[side]["seconds"] for run in runs])) for side in ("ours", "theirs")}
-    slowest = min(run["theirs"]["seconds"] / run["ours"]["seconds"] for run in runs)
-    return {"set": name, "family": kind, "r2": r2, "seconds": seconds, "least_ratio": slowest, "runs": runs}
+    """Means of R2, medians of seconds, and the smallest ratio of these, by side."""
+    r2 = {side: float(np.mean([run[side]["r2"] for run in runs])) for side in SIDES}
+    seconds = {side: float(np.median([run[side]["seconds"] for run in runs])) for side in SIDES}
+    least = {way: min(run[way]["seconds"] / run["ours"]["seconds"] for run in runs) for way in WAYS}
+    return {"set": name, "family": kind, "r2": r2, "seconds": seconds, "least_ratio": least, "runs": runs}
 
 
 def main() -> int:
@@ -105,27 +112,34 @@ def main() -> int:
         return 2
     found = []
     with tempfile.TemporaryDirectory() as place, other(sys.argv[1], Path(place)) as ask, exact_threads(1):
+        compared(cubic, "quadratic", 0, ask, Path(place))  # the first of all is slower on both sides
         for name, table, kind in TASKS:
             runs = [compared(table, kind, seed, ask, Path(place)) for seed in range(SEEDS)]
             found.append(summed_up(name, kind, runs))
             print(line(found[-1]), flush=True)
         versions = ask({"versions": True})
     about = {"date": str(datetime.date.today()), "processor": platform.processor() or platform.machine()}
-    about |= {"cores": os.cpu_count(), "versions": {"numpy": np.__version__, **versions}, "settings": SHARED}
+    about |= {
+        "cores": os.cpu_count(),
+        "versions": {"numpy": np.__version__, **versions},
+        "settings": SHARED,
+        "ways": WAYS,
+    }
     RESULT.write_text(json.dumps({**about, "sets": found}, indent=1) + "\n", encoding="utf-8")
     return 0 if all(map(holds, found)) else 1
 
 
 def holds(row: dict[str, Any]) -> bool:
-    """Whether R2 is near enough, or better, and every fit faster as asked."""
-    return bool(row["r2"]["ours"] >= row["r2"]["theirs"] - NEARER and row["least_ratio"] >= FASTER)
+    """Whether R2 is near enough to both, or better, and every fit faster as asked."""
+    near = all(row["r2"]["ours"] >= row["r2"][way] - NEARER for way in WAYS)
+    return near and min(row["least_ratio"].values()) >= FASTER
 
 
 def line(row: dict[str, Any]) -> str:
     """A row of the table that is printed."""
-    r2 = "R2 {ours:.4f}, theirs {theirs:.4f}".format(**row["r2"])
-    seconds = "{ours:.3f} s, theirs {theirs:.1f} s".format(**row["seconds"])
-    return f"{row['set']:9} {row['family']:11} {r2}; {seconds}; at least {row['least_ratio']:.0f} times"
+    sides = (f"{side} R2 {row['r2'][side]:.4f} {row['seconds'][side]:.3f} s" for side in SIDES)
+    least = " and ".join(f"{row['least_ratio'][way]:.0f}" for way in WAYS)
+    return f"{row['set']:9} {row['family']:11} {'; '.join(sides)}; at least {least} times"
 
 
 if __name__ == "__main__":

@@ -27,13 +27,14 @@ logging.disable(logging.CRITICAL)
 
 def settings(task: dict[str, Any], folder: str) -> Any:
     """Its own defaults, but for what both sides share, and an optimizer that goes to the end of a quadratic problem."""
-    optimizer = {"name": "lbfgs", "optimizer_params": {"lr": 0.1}}
+    optimizer = {"name": "lbfgs", "optimizer_params": {"lr": task["lr"]}}
     train = {
         "max_layer_count": task["max_layers"],
         "criterion_minimum_width": task["width"],
         "stop_train_epsilon_condition": task["eps"],
         "seed": task["seed"],
-        "steps": 500,
+        "steps": task["steps"],
+        "precompute_features": task["precompute_features"],
         "eval_step_interval": 5,
         "early_stop_tolerance_steps": 3,
         "checkpoint_dir": folder,

@@ -42,7 +42,8 @@ def save_and_tell(figure: Figure, name: Any, *rest: Any, **options: Any) -> None
 
 def titles(figure: Figure) -> list[str]:
     """The figure's own title and those of its axes, each in a line."""
-    found = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
+    places = ("left", "center", "right")
+    found = [figure.get_suptitle(), *(axes.get_title(loc=place) for axes in figure.axes for place in places)]
     return [in_a_line(title) for title in found if title]
 
 

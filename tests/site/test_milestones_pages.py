@@ -44,7 +44,7 @@ right = learn(CARDS) / 1000
 figure, axes = plt.subplots(1, 2, figsize=(3, 1))
 figure.suptitle(f"{right:g} of 100 <learned>")
 axes[0].set_title("3 read as 5\\n99 % sure")
-axes[1].set_title("Before:\\nnothing")
+axes[1].set_title("Before:\\nnothing", loc="left")
 Path("plots").mkdir()
 figure.savefig("plots/m1_cards.png")
 rows = [
