@@ -5,7 +5,7 @@
 TorchSONN (github.com/kvoyager/torchsonn) grows the same kind of network, and fits its candidates by gradient descent;
 here a unit is a least squares fit. Both have one thread and rows that are standardised, both are timed without imports
 and start, fit by fit in turn, after a fit that is not counted. Two ways to set its optimizer: as its own quickstart
-does, and the fastest found that loses nothing. `python benchmarks/growing.py PYTHON` takes the Python that has it.
+does, and in few steps, which lose little. `python benchmarks/growing.py PYTHON` takes the Python that has it.
 """
 
 from __future__ import annotations
