@@ -42,8 +42,9 @@ def save_and_tell(figure: Figure, name: Any, *rest: Any, **options: Any) -> None
 
 def titles(figure: Figure) -> list[str]:
     """The figure's own title and those of its axes, each in a line."""
-    places = ("left", "center", "right")
-    found = [figure.get_suptitle(), *(axes.get_title(loc=place) for axes in figure.axes for place in places)]
+    found = [figure.get_suptitle()]
+    for axes in figure.axes:
+        found += [axes.get_title(loc="left"), axes.get_title(), axes.get_title(loc="right")]
     return [in_a_line(title) for title in found if title]
 
 
