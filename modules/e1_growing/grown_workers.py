@@ -98,8 +98,16 @@ def _on_executor(executor: Executor, count: int, family: Any, parts: Parts) -> I
         waiting = [executor.submit(_fitted, family, share) for share in _shares(parts, SHARES * count)]
         yield from _in_order(waiting)
     except BrokenProcessPool as error:
+        _unblock(executor)
         why = "it was killed, memory was short, or a script lacks its `if __name__ == '__main__':`"
         raise RuntimeError(f"one of {count} workers ended before its work was done: {why}") from error
+
+
+def _unblock(executor: Any) -> None:
+    """Python 3.10's broken pool waits for ever for its thread that writes work to nobody (CPython, issue 94777)."""
+    queue = getattr(executor, "_call_queue", None)
+    if queue is not None:
+        queue._reader.close()
 
 
 def _on_dask(client: Any, family: Any, parts: Parts) -> Iterable[Any]:
