@@ -99,7 +99,8 @@ class Desk:
         """The process, its stderr in its stdout."""
         command = [sys.executable, "-m", "tito", "teach", *words.split()]
         kept = {name: value for name, value in os.environ.items() if name not in ("JUPYTER_PATH", "PYTHONWARNINGS")}
-        ours = {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", "COLUMNS": "80", "HOME": str(self.folder)}
+        ours = {"PYTHONIOENCODING": "utf-8", "NO_COLOR": "1", "COLUMNS": "80"}
+        ours |= {"HOME": str(self.folder), "TITO_SITE": ""}
         shared: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "encoding": "utf-8", "check": False}
         return subprocess.run(command, cwd=self.folder / place, env=kept | ours, **shared)
 

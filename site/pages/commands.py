@@ -146,7 +146,8 @@ class Learner:
         root = self.site.course.root
         place = root.parent.parent if root.name == "_course" else ROOT
         kept = {name: value for name, value in os.environ.items() if name != "TINYTORCH_PACKAGE"}
-        return {**kept, "PYTHONPATH": str(place), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
+        ours = {"PYTHONPATH": str(place), "PYTHONIOENCODING": "utf-8", "COLUMNS": "80"}
+        return {**kept, **ours, "TITO_SITE": ""}  # else it would link to the site that was built here before
 
     def _write(self, write: str, lines: list[str] | None = None, mistake: str = "") -> None:
         """Write an answer into the exercise called `write`, or into all."""

@@ -39,6 +39,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Site:
     site = Site(COURSE, COURSE, folder / "reference", Tree(folder / "tree"), Results(folder / "cache"), False)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(commands, "SESSIONS", folder)
+        patch.setenv("TITO_SITE", "https://example.org/whoever-builds")
         commands.said(site, "day")
     return site
 
@@ -59,7 +60,8 @@ def test_a_part_shows_commands_and_what_they_printed(site: Site) -> None:
 
 def test_paths_are_those_that_a_reader_would_see(site: Site) -> None:
     assert "  ~/my-tinytorch/modules/01_tensor.ipynb\n" in commands.session(site, "day.open")
-    assert "/tmp" not in str(commands.said(site, "day"))
+    said = str(commands.said(site, "day"))
+    assert "/tmp" not in said and "example.org" not in said and "file://" not in said
 
 
 def test_answers_are_written_as_the_story_says(site: Site) -> None:
