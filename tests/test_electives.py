@@ -294,7 +294,7 @@ class TestAuthors:
         monkeypatch.setattr(demo, "TITO", (sys.executable, str(FIXTURES / "tito_on.py"), str(course.root)))
         assert demo.run(Namespace(folder="demo")) == 0
         said = capfd.readouterr().out.splitlines()
-        assert said[-1] == "Left out, an elective: 1962: points that bend; it waits there: tito open e1"
+        assert said[-1] == "An elective waits there:  tito open e1  (1962: points that bend)"
         assert not Path("demo/tinytorch/path.py").exists()
 
 

@@ -42,7 +42,7 @@ def progress(
     stream = sys.stderr if stream is None else stream
     if quiet or stream is None:  # a Windows program without a console has no sys.stderr
         return Progress()
-    kind = _Bar if _is_terminal(stream) else _Lines
+    kind = _Bar if is_terminal(stream) else _Lines
     return kind(stream, _Clock(epochs, steps_an_epoch, done))
 
 
@@ -186,7 +186,7 @@ class _Bar(_Shown):
             self.write(text)
 
 
-def _is_terminal(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO) -> bool:
     try:
         return stream.isatty() and os.environ.get("TERM") != "dumb"
     except (AttributeError, OSError, ValueError):  # ValueError: it is closed

@@ -6,7 +6,7 @@ turned, one row a column, so that the two inputs of a candidate lie side by side
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from typing import Any
 

@@ -24,7 +24,7 @@ from tinytorch.grown_workers import communicator, one_thread
 from tinytorch.losses import LogisticLoss, Loss
 from tinytorch.optimizers import Adam
 from tinytorch.parallel import ranks_of
-from tinytorch.progress import _is_terminal
+from tinytorch.progress import is_terminal
 from tinytorch.runs import Run, load_model
 from tinytorch.settings import integer
 from tinytorch.tensor import Tensor
@@ -137,7 +137,7 @@ def _trained(
         early_stopping=patience,
         callbacks=[note],
         batch_callback=told,
-        quiet=growth.config.quiet or not _is_terminal(sys.stderr),  # elsewhere it would be a line an epoch
+        quiet=growth.config.quiet or not is_terminal(sys.stderr),  # elsewhere it would be a line an epoch
     )
     if run.folder is not None and run.best.exists():
         load_model(module, run, which="best")  # it may be of the time before a stop

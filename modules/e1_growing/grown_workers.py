@@ -11,7 +11,7 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from functools import partial
@@ -33,11 +33,10 @@ Parts = Sequence[np.ndarray]
 
 @contextmanager
 def spread(workers: Any) -> Iterator[Map]:
-    """A `map(family, parts)` over `workers`: None, how many processes, an Executor, a Dask client, an MPI communicator.
+    """A `map(family, parts)` over `workers`, which `require_workers` has let by.
 
-    Processes that it starts end with it, and with this process. Raises TypeError or ValueError for other workers.
+    Processes that it starts end with it, and with this process.
     """
-    require_workers(workers)
     if workers is None:
         yield map
     elif _is_ranks(workers):

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     for milestone in course.milestones:
         print(_tito(folder, "milestone", milestone.id).replace("plots/", f"{folder}/plots/"), flush=True)
     for lesson in course.electives:
-        print(report.cut(f"Left out, an elective: {lesson.title}; it waits there: tito open {lesson.id}"), flush=True)
+        print(report.cut(f"An elective waits there:  tito open {lesson.id}  ({lesson.title})"), flush=True)
     return 0
 
 
