@@ -2,8 +2,9 @@
 
 python grown_of.py RUN_DIR [--case NAME] [--resume] [--workers N] [--slow SECONDS] [--tune] [--die CALL NUMBER]
 
-Prints `ready`, then the digest of the end. `--die` kills the process by SIGKILL at its so many-th call of fsync or
-replace, which only the writer of a file makes: at fsync half of the file is written by then.
+Prints `ready`, then the digest of the end; makes the file `waits` when it is slow. `--die` kills the process by SIGKILL
+at its so many-th call of fsync or replace, which only the writer of a file makes: at fsync half of the file is written
+by then.
 """
 
 from __future__ import annotations
@@ -112,9 +113,14 @@ def main() -> None:
     chosen = parser.parse_args()
     if chosen.die:
         die_at(chosen.die[0], int(chosen.die[1]))
-    slow = (lambda trainer, row: time.sleep(chosen.slow)) if chosen.slow else None
+
+    def slow(trainer: Any, row: dict[str, Any]) -> None:
+        (chosen.run_dir / "waits").touch()
+        time.sleep(chosen.slow)
+
     print("ready", flush=True)
-    made = grow(chosen.case, chosen.run_dir, chosen.resume, workers=chosen.workers, batch_callback=slow)
+    callback = slow if chosen.slow else None
+    made = grow(chosen.case, chosen.run_dir, chosen.resume, workers=chosen.workers, batch_callback=callback)
     if chosen.tune:
         tune(made, chosen.resume)
     print(digest(made.net), flush=True)

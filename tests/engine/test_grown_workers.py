@@ -21,7 +21,7 @@ import psutil
 import pytest
 import tinytorch
 from grown_of import CASES, blas_threads, digest, grow, network, rows, trainer, tune
-from test_grown_trainer import LONG, end_of, log, start, stop_after, wait_for, without_seconds
+from grown_started import LONG, end_of, log, start, stop_after, wait_for, without_seconds
 from tinytorch import GMDHConfig, GMDHNetwork, Run, grown_workers
 from tinytorch.determinism import exact_threads
 from tinytorch.parallel import Ranks
