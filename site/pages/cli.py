@@ -6,10 +6,12 @@ Begin at `page`. Of what is on it only the meaning of the exit codes is written 
 from __future__ import annotations
 
 import argparse
+import ast
 import re
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import NamedTuple
 
 from pages import html
@@ -102,7 +104,7 @@ def usage(parser: argparse.ArgumentParser) -> str:
 
 def _told(command: Command) -> Iterator[str]:
     """The module's own words, but for paragraphs that are for who reads the source."""
-    doc = str(import_module(command.parser.get_default("module")).__doc__)
+    doc = _doc(command.parser.get_default("module"))
     first, *rest = re.split(r"\n\n(?! {4})", doc.strip())
     if not first.startswith("`tito"):
         yield f"{_sentence(command.help)}."
@@ -160,10 +162,16 @@ def _codes() -> str:
     return "## Exit codes\n\n" + html.table("Exit codes", ("code", "meaning"), cells)
 
 
+def _doc(module: str) -> str:
+    """What a module says of itself: read and not imported, for some need what is not installed to make a site."""
+    spec = find_spec(module)
+    source = Path(spec.origin).read_text(encoding="utf-8") if spec and spec.origin else ""
+    return ast.get_docstring(ast.parse(source), clean=False) or ""
+
+
 def _around() -> str:
     """What is no command of its own."""
-    docs = {name: str(import_module(module).__doc__).strip() for name, module in PROGRAMS.items()}
-    parts = [f"### {name}\n\n{_sentence(doc)}" for name, doc in docs.items()]
+    parts = [f"### {name}\n\n{_sentence(_doc(module).strip())}" for name, module in PROGRAMS.items()]
     cells = [("", [f"<code>{name}</code>", html.ticked(meaning)]) for name, meaning in VARIABLES.items()]
     variables = html.table("Variables", ("variable", "meaning"), cells)
     return "\n\n".join(["## Beside the commands", *parts, "### Variables", variables])

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from inspect import isfunction, signature
@@ -301,3 +303,12 @@ def test_descriptions_are_short(site: Site) -> None:
 
 def written(site: Site, name: str) -> str:
     return (site.tree.folder / name).read_text(encoding="utf-8")
+
+
+def test_the_command_line_is_described_without_what_only_tests_need() -> None:
+    """The site is made in an environment of its own, and there is no pytest in it."""
+    program = "import sys; sys.modules['pytest'] = None; from pages import cli; print(cli._around())"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "site"), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "### pytest\n\n" in done.stdout and "name cells" in done.stdout
